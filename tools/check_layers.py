@@ -2,6 +2,7 @@
 """Checks that each folder of src/, and each listed folder inside a layer, includes only what tools/layers.toml allows,
 and that public headers and the layers below ir include nothing of MLIR or LLVM."""
 
+import functools
 import pathlib
 import re
 import sys
@@ -37,6 +38,32 @@ def check_folder(folder, rule):
     return problems
 
 
+@functools.cache
+def headers_of(path):
+    """The project's headers that a file includes, directly or not, each with the includes that lead to it."""
+    reached = {}
+    for include in includes(path):
+        header = ROOT / "src" / include
+        if not header.exists():
+            continue
+        reached.setdefault(header, [include])
+        for other, way in headers_of(header).items():
+            reached.setdefault(other, [include, *way])
+    return reached
+
+
+def check_without_code(folders):
+    """No file of these folders includes LLVM's IR through a header of the project."""
+    problems = []
+    for path in sorted(p for folder in folders for p in (ROOT / folder).rglob("*") if p.suffix in (".h", ".cpp")):
+        for header, way in headers_of(path).items():
+            for include in includes(header):
+                if include.startswith(MAKES_CODE):
+                    problems.append(f"{path.relative_to(ROOT)}: includes {include} through {' and '.join(way)}, but "
+                                    "what decides makes no code")
+    return problems
+
+
 def check_crowded(most=30):
     """No folder of native code exceeds the limit on its number of files."""
     problems = []
@@ -52,7 +79,7 @@ def main():
     files = layers.pop("files", {})
     folders = layers.pop("folders", {})
     shared = layers.pop("shared", {})
-    problems = check_crowded()
+    problems = check_crowded() + check_without_code(layers.pop("without_code")["files"])
     for folder, rule in folders.items():
         problems += check_folder(folder, rule)
     for folder in sorted(p.name for p in (ROOT / "src").iterdir() if p.is_dir()):

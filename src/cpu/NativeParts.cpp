@@ -3,11 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/KernelStorage.h"
-#include "cpu/analysis/DramResident.h"
-#include "cpu/analysis/Parallel.h"
-#include "cpu/plan/KernelPlan.h"
-#include "cpu/rewrite/HoistAboveProducts.h"
-#include "cpu/rewrite/Passes.h"
 #include "cpu/runtime/CallArrays.h"
 #include "cpu/runtime/Pool.h"
 #include "ir/KernelArguments.h"
@@ -69,26 +64,18 @@ std::optional<Unsupported> unsuitableArrays(const KernelPackage& package) {
   return std::nullopt;
 }
 
+tl::expected<PlannedKernel, Unsupported> planNative(const KernelPackage& package, const NativeOptions& options) {
+  return planKernel(package, options.processor,
+                    {.cores = availableCores(), .checkBlocks = options.checkBlocks, .devices = options.devices});
+}
+
 tl::expected<LoweredKernel, Unsupported> planAndLower(const KernelPackage& package, const NativeOptions& options,
                                                       llvm::Module& module, NativeReport& report,
                                                       FallbackOps& interpreted) {
-  report.plan = std::make_shared<KernelPlan>();
-  if (options.devices) {  // other devices rely on the order of steps: no retiling
-    const auto hoisted = hoistAboveProducts(package);
-    return lowerKernel(hoisted ? *hoisted : package, module, options.processor, report, interpreted,
-                       {.poison = options.poison, .checkBlocks = options.checkBlocks, .devices = true});
-  }
-  const auto other = optimizeGrid(package, {options.processor, availableCores()}, &report.plan->rewrites);
-  const KernelPackage& chosen = other ? *other : package;
-  const ParallelPlan plan = planParallel(chosen);
-  report.sharedAxes = plan.axes;
-  report.inOrder = plan.reason;
-  report.plan->inOrder = plan.reason;
-  return lowerKernel(chosen, module, options.processor, report, interpreted,
-                     {.sharedAxes = plan.axes,
-                      .poison = options.poison,
-                      .streamed = usesNonTemporalStores(chosen, options.processor),
-                      .checkBlocks = options.checkBlocks});
+  auto planned = planNative(package, options);
+  if (!planned) return tl::unexpected(std::move(planned.error()));
+  return lowerKernel(*planned, module, options.processor, report, interpreted,
+                     {.poison = options.poison, .devices = options.devices});
 }
 
 }  // namespace smalti::cpu

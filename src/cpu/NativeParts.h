@@ -19,7 +19,10 @@ bool namesDevices(const KernelPackage&);
 /// these instructions would; addresses have 64 bits, and elements the layout of the machines that Smalti runs on.
 std::optional<Diagnostic> unsuitableProcessor(const Processor&);
 
-/// Emits the kernel; threads share as many grid axes as is proved safe.
+/// The plan of the kernel's code; threads share as many grid axes as is proved safe. Nothing is emitted.
+tl::expected<PlannedKernel, Unsupported> planNative(const KernelPackage&, const NativeOptions&);
+
+/// Plans the kernel and emits it.
 tl::expected<LoweredKernel, Unsupported> planAndLower(const KernelPackage&, const NativeOptions&, llvm::Module&,
                                                       NativeReport&, FallbackOps&);
 

@@ -77,6 +77,7 @@ def test_the_plan_is_data(show):
     access = {row["operand"]: row["access"] for row in kernel["plan"]["operands"]}
     assert "view or edge buffer" in access.values(), kernel["plan"]
     assert all(nest["phases"] >= 1 for nest in kernel["plan"]["nests"])
+    assert not kernel.keys() & {"code_bytes", "spills", "ms"}, "no code is emitted for it"
 
 
 def test_a_kernel_without_native_code_says_why(show):

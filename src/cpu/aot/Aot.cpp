@@ -10,7 +10,6 @@
 #include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/jit/Jit.h"
 #include "cpu/product/gemm/Tiles.h"
-#include "cpu/rewrite/Passes.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -71,10 +70,10 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   AheadOfTimeKernel made;
   FallbackOps interpreted;
   ModuleBuilder built(processor, package.name);
-  const auto other = optimizeGrid(package, {processor, 1});
-  const KernelPackage& chosen = other ? *other : package;
-  auto lowered =
-      lowerKernel(chosen, *built.module, processor, made.report, interpreted, {.countRounds = stepLimit > 0});
+  auto planned = planKernel(package, processor, {.sharesAxes = false, .streams = false});
+  auto lowered = planned ? lowerKernel(*planned, *built.module, processor, made.report, interpreted,
+                                       {.countRounds = stepLimit > 0})
+                         : tl::unexpected(std::move(planned.error()));
   if (!lowered) return fail(notAheadOfTime(package, lowered.error().reason, lowered.error().place, kRunsOnTheMachine));
   if (!interpreted.all().empty())
     return fail(notAheadOfTime(package, "ops that are not native yet: " + wordsOf(made.report.interpreted),

@@ -10,7 +10,6 @@
 #include "cpu/emit/EdgeCopy.h"
 #include "cpu/emit/Streaming.h"
 #include "cpu/emit/elements/Elementwise.h"
-#include "cpu/plan/KernelPlan.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsSync.h"
 #include "llvm/IR/Module.h"
@@ -41,21 +40,17 @@ struct Windowed {
 
 class KernelLowering {
  public:
-  KernelLowering(const KernelPackage& package, llvm::Module& module, llvm::Function* function,
+  KernelLowering(const PlannedKernel& planned, llvm::Module& module, llvm::Function* function,
                  const Processor& processor, NativeReport& report, FallbackOps& interpreted, LowerOptions options)
-      : package_(package),
-        kernel_(package.kernelFunction()),
-        arguments_(package),
-        l_(module, function, processor, report, interpreted, std::move(options), kernel_),
+      : package_(planned.package()),
+        kernel_(package_.kernelFunction()),
+        arguments_(package_),
+        l_(module, function, processor, planned.body, report, interpreted, options),
         b_(l_.b),
-        shared_(l_.options.sharedAxes) {}
+        plan_(planned.plan.grid),
+        shared_(plan_.sharedAxes) {}
 
   tl::expected<LoweredKernel, Unsupported> run() {
-    auto plan =
-        planGrid(package_, l_.processor,
-                 {.sharedAxes = shared_, .checkBlocks = l_.options.checkBlocks, .nonTemporal = l_.options.streamed});
-    if (!plan) return tl::unexpected(std::move(plan.error()));
-    plan_ = std::move(*plan);
     lowered_.written = plan_.written;
     auto* entry = llvm::BasicBlock::Create(b_.getContext(), "entry", l_.function);
     b_.SetInsertPoint(entry);
@@ -67,11 +62,6 @@ class KernelLowering {
     finishStreaming(*l_.function);
     lowered_.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared_);
     for (const auto& m : l_.forPeers) lowered_.undefined.push_back({m.place->offset, m.type});
-    if (KernelPlan* made = l_.report.plan.get()) {
-      for (size_t i = 0; i < arguments_.numBlocks(); ++i)
-        made->blockNames.push_back(arguments_.roleOf(arguments_.block(i).getArgNumber()).str());
-      made->grid = std::move(plan_);
-    }
     lowered_.arenaBytes = l_.arena.peakBytes();
     l_.report.arenaBytes = lowered_.arenaBytes;
     return std::move(lowered_);
@@ -345,8 +335,8 @@ class KernelLowering {
   KernelArguments arguments_;
   NativeLowering l_;
   Builder& b_;
-  int shared_;
-  GridPlan plan_;
+  const GridPlan& plan_;
+  const int shared_;
   std::vector<Reg> bounds_, indices_;
   std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;
   LoweredKernel lowered_;
@@ -354,9 +344,14 @@ class KernelLowering {
 
 }  // namespace
 
-tl::expected<LoweredKernel, Unsupported> lowerKernel(const KernelPackage& package, llvm::Module& module,
+tl::expected<LoweredKernel, Unsupported> lowerKernel(const PlannedKernel& planned, llvm::Module& module,
                                                      const Processor& processor, NativeReport& report,
                                                      FallbackOps& interpreted, LowerOptions options) {
+  const KernelPlan& plan = planned.plan;
+  report.plan = std::make_shared<const KernelPlan>(plan);
+  report.sharedAxes = plan.grid.sharedAxes;
+  report.inOrder = plan.inOrder;
+  for (const ProductPlan& product : plan.products) report.matmuls.push_back(text(product));
   auto& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);
   auto* wide = llvm::Type::getInt64Ty(c);
@@ -364,7 +359,7 @@ tl::expected<LoweredKernel, Unsupported> lowerKernel(const KernelPackage& packag
       llvm::FunctionType::get(llvm::Type::getInt32Ty(c), {pointer, pointer, pointer, wide, wide}, false),
       llvm::Function::ExternalLinkage, kKernelSymbol, module);
   function->addFnAttr("target-features", processor.features);
-  return KernelLowering(package, module, function, processor, report, interpreted, std::move(options)).run();
+  return KernelLowering(planned, module, function, processor, report, interpreted, options).run();
 }
 
 }  // namespace smalti::cpu

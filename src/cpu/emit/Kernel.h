@@ -1,8 +1,9 @@
-// Emits a whole call as one function: the grid, its windows, and the body.
+// Emits a whole call as one function, according to its plan: the grid, its windows, and the body.
 #pragma once
 
 #include "cpu/emit/InterpreterFallback.h"
 #include "cpu/emit/NativeLowering.h"
+#include "cpu/plan/PlanKernel.h"
 #include "ir/KernelPackage.h"
 
 namespace smalti::cpu {
@@ -28,8 +29,9 @@ struct LoweredKernel {
   std::vector<bool> written;
 };
 
-/// Emits the function into the module. The caller aligns results with non-temporal stores to cache lines.
-tl::expected<LoweredKernel, Unsupported> lowerKernel(const KernelPackage&, llvm::Module&, const Processor&,
+/// Emits the function into the module, and reports the plan. The caller aligns results with non-temporal stores to
+/// cache lines. The processor is the plan's.
+tl::expected<LoweredKernel, Unsupported> lowerKernel(const PlannedKernel&, llvm::Module&, const Processor&,
                                                      NativeReport&, FallbackOps&, LowerOptions);
 
 }  // namespace smalti::cpu

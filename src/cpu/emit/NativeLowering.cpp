@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/Measured.h"
 #include "cpu/emit/PackedView.h"
 #include "cpu/emit/elements/Elementwise.h"
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/nest/NestEmitter.h"
 #include "ir/KernelPackage.h"
+#include "ir/facts/OpFamilies.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -38,16 +40,9 @@ Reg splatConstant(Builder& b, mlir::Value v) {
   return constantElement(b, elementDType(v.getType()), &bits);
 }
 
-NativeLowering::NativeLowering(llvm::Module& m, llvm::Function* f, const Processor& p, NativeReport& r, FallbackOps& i,
-                               LowerOptions o, mlir::Operation* root)
-    : b(m.getContext()),
-      module(m),
-      function(f),
-      processor(p),
-      report(r),
-      interpreted(i),
-      options(std::move(o)),
-      scheduler(root) {}
+NativeLowering::NativeLowering(llvm::Module& m, llvm::Function* f, const Processor& p, const BodyPlan& body,
+                               NativeReport& r, FallbackOps& i, LowerOptions o)
+    : b(m.getContext()), module(m), function(f), processor(p), plan(body), report(r), interpreted(i), options(o) {}
 NativeLowering::~NativeLowering() = default;
 
 // ---- values
@@ -138,17 +133,14 @@ View NativeLowering::view(mlir::Value v) {
     return constant;
   }
   // A deferred load, perhaps reshaped: it is read in place.
-  const ScheduledOp* waits = op ? scheduler.findPending(op) : nullptr;
-  if (waits && waits->isLoad()) return boxOf(op);
-  if (waits && llvm::isa<mlir::vector::ShapeCastOp>(op) && isVector(op->getOperand(0))) {
+  if (op && boxes_.contains(op)) return boxOf(op);
+  if (op && llvm::isa<mlir::vector::ShapeCastOp>(op) && isVector(op->getOperand(0))) {
     View source = view(op->getOperand(0));
     if (auto reshaped = reshape(b, source, shape)) return *reshaped;
   }
   // Any other deferred value is computed into its own memory.
-  if (waits) {
-    const Segment segment = schedule::planSingleValue(scheduler.pending(), op, facts_);
-    for (const Nest& nest : segment.nests)
-      if (auto ok = emitNest(*this, segment, nest); !ok) failure_ = ok;
+  if (nextValue_ < plan.values.size() && plan.values[nextValue_].value == v) {
+    if (auto ok = emitNests(plan.values[nextValue_++].segment); !ok) failure_ = ok;
     if (const View* known = findView(v)) return *known;
   }
   if (failure_) failure_ = unsupported("a value is used before it is computed");
@@ -288,35 +280,27 @@ void NativeLowering::fill(const View& to, Reg element) {
 LowerResult NativeLowering::lowerBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
     const bool checksBounds = isLoad(op);
-    if (llvm::isa<mlir::arith::ConstantOp>(op) || scheduler.isSkipped(&op) || (liveness().dead(&op) && !checksBounds)) {
-      scheduler.markDone(&op);
+    if (llvm::isa<mlir::arith::ConstantOp>(op) || plan.covered.contains(&op) ||
+        (plan.dead.contains(&op) && !checksBounds))
       continue;
-    }
     if (auto ok = lowerOp(op); !ok) return ok;
     if (!failure_) return atOp(failure_, op);
-    if (!scheduler.findPending(&op)) scheduler.markDone(&op);
-    // Planning walks the ops of a nest repeatedly and recursively: the number of deferred ops is limited.
-    constexpr size_t kMaxPending = 1000;
-    const auto pending = [&] { return scheduler.pending().size(); };
-    if (pending() >= kMaxPending)
-      if (auto ok = flush(); !ok) return ok;
-    if (pending() >= kMaxPending / 2 && pending() % 64 == 0)
-      if (auto ok = flushBeforeWrites(); !ok) return ok;
-    releaseUpTo(liveness().end(&op));
+    current_ = &op;
+    if (auto ok = flushIfPlanned(FlushPoint::limit); !ok) return ok;
+    if (const auto over = plan.released.find(&op); over != plan.released.end())
+      for (const mlir::Value v : over->second) views_.erase(v);
   }
-  if (auto ok = flushBeforeWrites(); !ok) return ok;
+  current_ = block.getTerminator();
+  if (auto ok = flush(); !ok) return ok;
   return failure_;
 }
 
-void NativeLowering::releaseUpTo(int position) {
-  if (!scheduler.isIdle()) return;
-  llvm::SmallVector<mlir::Value> over;
-  for (auto& [value, view] : views_)
-    if (view.owner && scheduler.lastNeed(value) <= position) over.push_back(value);
-  for (mlir::Value v : over) views_.erase(v);
+LowerResult NativeLowering::lowerOp(mlir::Operation& op) {
+  mlir::Operation* outer = std::exchange(current_, &op);
+  LowerResult done = atOp(lowerHere(op), op);
+  current_ = outer;
+  return done;
 }
-
-LowerResult NativeLowering::lowerOp(mlir::Operation& op) { return atOp(lowerHere(op), op); }
 
 LowerResult NativeLowering::atOp(LowerResult done, mlir::Operation& op) {
   if (!done && done.error().op.empty()) {
@@ -327,10 +311,7 @@ LowerResult NativeLowering::atOp(LowerResult done, mlir::Operation& op) {
 }
 
 LowerResult NativeLowering::lowerHere(mlir::Operation& op) {
-  if (isCollected(op)) {
-    scheduler.add({.op = &op});
-    return {};
-  }
+  if (isCollected(op)) return {};  // deferred
   if (LowerOp lower = findLowering(op)) {
     const MeasuredCode part(*this, worthMeasuring(op) ? std::vector{&op} : std::vector<mlir::Operation*>());
     return lower(*this, op);
@@ -352,25 +333,30 @@ LowerResult NativeLowering::lowerHere(mlir::Operation& op) {
 
 // ---- deferred vector ops
 
-void NativeLowering::addAccess(ScheduledOp op, View box) {
-  op.access = Access{.memory = box.memory,
-                     .dtype = box.dtype,
-                     .shape = box.shape,
-                     .isDense = isDense(box),
-                     .isInDram = box.hints.inDram,
-                     .isNonTemporal = box.hints.nonTemporal};
-  boxes_[op.op] = std::move(box);
-  scheduler.add(std::move(op));
+LowerResult NativeLowering::flushIfPlanned(FlushPoint point) {
+  while (nextFlush_ < plan.flushes.size() && plan.flushes[nextFlush_].at == current_ &&
+         plan.flushes[nextFlush_].point == point)
+    if (auto ok = emitPlanned(point); !ok) return ok;
+  return {};
 }
 
-LowerResult NativeLowering::emit(Flush flush) {
-  if (scheduler.pending().empty()) return {};
-  const Segment segment = scheduler.take(flush, facts_);
-  for (const Nest& nest : segment.nests)
-    if (auto ok = emitNest(*this, segment, nest); !ok) return atOp(std::move(ok), *segment.ops[nest.ops.front()].op);
-  scheduler.finish(segment, flush);
-  for (const ScheduledOp& p : segment.ops)
-    if (p.access && !scheduler.findPending(p.op)) boxes_.erase(p.op);
+LowerResult NativeLowering::emitPlanned(FlushPoint point) {
+  if (nextFlush_ == plan.flushes.size()) return unsupported(kOtherPlan);
+  const PlannedFlush& planned = plan.flushes[nextFlush_++];
+  if (planned.at != current_ || planned.point != point) return unsupported(kOtherPlan);
+  if (planned.segment)
+    if (auto ok = emitNests(*planned.segment); !ok) return ok;
+  for (mlir::Operation* op : planned.finished) boxes_.erase(op);
+  return {};
+}
+
+LowerResult NativeLowering::emitNests(const PlannedSegment& planned) {
+  const Segment& segment = planned.segment;
+  for (size_t i = 0; i < segment.nests.size(); ++i) {
+    const Nest& nest = segment.nests[i];
+    if (auto ok = emitNest(*this, segment, nest, planned.details[i]); !ok)
+      return atOp(std::move(ok), *segment.ops[nest.ops.front()].op);
+  }
   return {};
 }
 

@@ -1,7 +1,7 @@
 // Lowers a kernel's body to LLVM IR: the state and functions that all parts of the lowering share.
 //
-// Scalars become registers immediately. The scheduler defers vector ops; when an op needs one of their results,
-// it plans them as fused loop nests (src/schedule), which nest/ emits. Values between nests are in the arena.
+// Scalars become registers immediately. Vector ops are deferred, and computed by fused loop nests (nest/) at the points
+// that the body's plan says (plan/BodyPlan.h). Values between nests are in the arena.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@
 #include "cpu/Report.h"
 #include "cpu/Unsupported.h"
 #include "cpu/emit/Arena.h"
-#include "cpu/emit/BodyFacts.h"
 #include "cpu/emit/View.h"
 #include "cpu/nest/Schedule.h"
+#include "cpu/plan/BodyPlan.h"
 #include "cpu/runtime/KernelCall.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
@@ -31,26 +31,27 @@ inline tl::unexpected<Unsupported> unsupported(std::string why) { return tl::une
 class FallbackOps;
 struct PackedView;
 
-/// What the code depends on besides the processor.
+/// The refusal of a body whose code would not follow its plan: an error in one of the two.
+inline constexpr const char* kOtherPlan = "its code differs from its plan";
+
+/// What the code depends on besides its plan and the processor.
 struct LowerOptions {
-  int sharedAxes = 0;  ///< leading grid axes that threads share (planParallel)
   eval::Poison poison = eval::Poison::intMin;
-  std::vector<bool> streamed{};  ///< results written with non-temporal stores (Streaming.h); empty: none
-  bool countRounds = true;       ///< counts iterations of loops that may be endless (IterationLimit.h)
-  bool checkBlocks = true;       ///< whether a block outside its array ends the call
-  bool devices = false;          ///< whether other devices run the call at the same time (runtime/Devices.h)
+  bool countRounds = true;  ///< counts iterations of loops that may be endless (IterationLimit.h)
+  bool devices = false;     ///< whether other devices run the call at the same time (runtime/Devices.h)
 };
 
 class NativeLowering {
  public:
-  NativeLowering(llvm::Module&, llvm::Function*, const Processor&, NativeReport&, FallbackOps&, LowerOptions,
-                 mlir::Operation* root);
+  NativeLowering(llvm::Module&, llvm::Function*, const Processor&, const BodyPlan&, NativeReport&, FallbackOps&,
+                 LowerOptions);
   ~NativeLowering();
 
   Builder b;
   llvm::Module& module;
   llvm::Function* function;
   const Processor& processor;
+  const BodyPlan& plan;
   NativeReport& report;
   FallbackOps& interpreted;
   const LowerOptions options;
@@ -85,7 +86,7 @@ class NativeLowering {
   /// A ref that accesses memory as elements of another width (PackedView.h), which has no `ref`; null: not such a ref.
   const PackedView* packedRef(mlir::Value v) const;
   void setPackedRef(mlir::Value v, PackedView view);
-  /// A vector value in memory; if it is still deferred, a nest of its own computes it now (`lowerBlock` has its error).
+  /// A vector value in memory; if the plan says so, a nest of its own computes it now (`lowerBlock` has its error).
   View view(mlir::Value);
   /// The value's memory; null: it has none yet.
   const View* findView(mlir::Value v) const {
@@ -98,7 +99,11 @@ class NativeLowering {
   /// Allocates memory for an allocation of the kernel: undefined (semaphores: 0) from where its scope begins.
   View allocateScoped(DType, std::span<const int64_t> shape);
   int newMemory() { return nextMemory_++; }
-  const Liveness& liveness() const { return scheduler.liveness(); }
+  /// Null: src/eval computes the op.
+  const ProductOpPlan* productPlan(mlir::Operation& op) const {
+    const auto at = plan.products.find(&op);
+    return at == plan.products.end() ? nullptr : &at->second;
+  }
 
   // ---- control
   /// Ends the call with that status unless `ok` is true.
@@ -118,13 +123,14 @@ class NativeLowering {
   Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
 
   // ---- deferred vector ops
-  BodyScheduler scheduler;
   /// Defers a load or store of `box`.
-  void addAccess(ScheduledOp, View box);
+  void addAccess(mlir::Operation& op, View box) { boxes_[&op] = std::move(box); }
   /// The box that a deferred load or store accesses.
   const View& boxOf(mlir::Operation* op) const { return boxes_.find(op)->second; }
-  LowerResult flush() { return emit(Flush::values); }
-  LowerResult flushBeforeWrites() { return emit(Flush::beforeWrites); }
+  /// Computes the deferred ops that the plan says: the current op needs values in memory, or changes memory.
+  LowerResult flush() { return emitPlanned(FlushPoint::inOp); }
+  /// Computes them if the plan has a segment for this point of the current op.
+  LowerResult flushIfPlanned(FlushPoint);
 
  private:
   View at(DType, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block>);
@@ -132,11 +138,12 @@ class NativeLowering {
   LowerResult lowerHere(mlir::Operation&);
   /// Adds the refused op to a refusal, unless that names an inner op already.
   LowerResult atOp(LowerResult, mlir::Operation&);
-  void releaseUpTo(int position);
-  LowerResult emit(Flush);
+  LowerResult emitPlanned(FlushPoint);
+  LowerResult emitNests(const PlannedSegment&);
 
   std::map<KernelStatus, llvm::BasicBlock*> leaving_;  ///< blocks that end the call
-  const BodyFacts facts_{*this};
+  mlir::Operation* current_ = nullptr;                 ///< the op that is being lowered
+  size_t nextFlush_ = 0, nextValue_ = 0;               ///< in the plan
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
   llvm::DenseMap<mlir::Value, std::shared_ptr<const PackedView>> packedRefs_;

@@ -1,6 +1,6 @@
 #include "cpu/emit/RowBounds.h"
 
-#include "cpu/analysis/RowMasks.h"
+#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/elements/Elementwise.h"
 
 namespace smalti::cpu {
@@ -34,17 +34,10 @@ Reg firstRow(NativeLowering& l, Reg unit, int64_t units, int64_t rows) {
 
 Reg hoistedScalar(NativeLowering& l, mlir::Value v) { return ahead(l, v, 0); }
 
-std::optional<RowBounds> neededRows(NativeLowering& l, llvm::ArrayRef<mlir::Value> values, int64_t rows) {
-  std::optional<UnitRange> range;
-  for (mlir::Value v : values) {
-    const auto wanted = neededUnits(v);
-    if (!wanted || (range && *range != *wanted)) return std::nullopt;
-    range = wanted;
-  }
-  if (!range || rows % range->units != 0) return std::nullopt;
-  Reg begin = ahead(l, range->begin, 0), end = begin ? ahead(l, range->end, 0) : nullptr;
+std::optional<RowBounds> rowBounds(NativeLowering& l, const UnitRange& range, int64_t rows) {
+  Reg begin = ahead(l, range.begin, 0), end = begin ? ahead(l, range.end, 0) : nullptr;
   if (!end) return std::nullopt;
-  return RowBounds{firstRow(l, begin, range->units, rows), firstRow(l, end, range->units, rows)};
+  return RowBounds{firstRow(l, begin, range.units, rows), firstRow(l, end, range.units, rows)};
 }
 
 }  // namespace smalti::cpu

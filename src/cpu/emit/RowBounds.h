@@ -12,9 +12,8 @@ struct RowBounds {
   Reg begin = nullptr, end = nullptr;
 };
 
-/// Of a value of so many rows, or of so many that all of these values are cut into; nullopt: all rows are wanted, or
-/// which ones cannot be computed before the values are.
-std::optional<RowBounds> neededRows(NativeLowering&, llvm::ArrayRef<mlir::Value> values, int64_t rows);
+/// The bounds of a planned range, of a value of so many rows; nullopt: they cannot be computed yet.
+std::optional<RowBounds> rowBounds(NativeLowering&, const UnitRange&, int64_t rows);
 
 /// A scalar whose op comes later, perhaps: what it is computed from is there. Null where that is not so.
 Reg hoistedScalar(NativeLowering&, mlir::Value);

@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "cpu/analysis/RowMasks.h"
 #include "cpu/emit/Measured.h"
 #include "cpu/emit/RowBounds.h"
 #include "cpu/nest/ModuloSchedule.h"
 #include "cpu/nest/NestEmitter.h"
 #include "cpu/nest/NestValues.h"
 #include "cpu/nest/Reduction.h"
-#include "cpu/plan/KernelPlan.h"
+#include "cpu/plan/NestHeuristics.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
@@ -17,6 +16,7 @@ namespace {
 
 /// A root of the nest, and where its result goes.
 struct EmittedRoot : Root {
+  const RootDetails* details = nullptr;
   View target;                            ///< write: what is written; accumulation: the accumulators
   std::vector<Accumulator> accumulators;  ///< during the column loop; the second is for the remainder
 };
@@ -29,18 +29,23 @@ struct PreviousRow {
 
 class NestEmitter {
  public:
-  NestEmitter(NativeLowering& lowering, const Segment& segment, const Nest& nest)
-      : l_(lowering), b_(lowering.b), s_(segment), nest_(nest), plan_(nest.plan) {}
+  NestEmitter(NativeLowering& lowering, const Segment& segment, const Nest& nest, const NestDetails& details)
+      : l_(lowering), b_(lowering.b), s_(segment), nest_(nest), plan_(nest.plan), details_(details) {}
 
   LowerResult run() {
     if (plan_.roots.empty()) return {};
-    if (l_.report.plan) l_.report.plan->nests.push_back(summarise(s_, nest_));
     allocateBuffers();
-    for (const Root& r : plan_.roots) roots_.push_back({r, targetOf(r), {}});
+    for (size_t i = 0; i < plan_.roots.size(); ++i)
+      roots_.push_back({plan_.roots[i], &details_.roots[i], targetOf(plan_.roots[i]), {}});
     for (EmittedRoot& r : roots_)
       if (r.kind == Root::Kind::accumulation) l_.fill(r.target, accumulatorStart(r));
-    bounds_ = neededRowBounds();
-    const std::vector<View> loaded = bounds_ ? std::vector<View>() : maskedLoadViews();
+    if (details_.neededRows) {
+      bounds_ = rowBounds(l_, *details_.neededRows, nest_.rows.front());
+      if (!bounds_) return unsupported("row bounds that are not known before a nest");
+    }
+    std::vector<View> loaded;
+    if (details_.maskedLoads)
+      if (auto ok = takeMaskedLoads(*details_.maskedLoads, loaded); !ok) return ok;
     rowLoop(0);
     for (size_t i = 0; i < plan_.buffers.size(); ++i)
       if (plan_.buffers[i].value) l_.setView(plan_.buffers[i].value, loaded.empty() ? buffers_[i] : loaded[i]);
@@ -72,53 +77,22 @@ class NestEmitter {
 
   // ---- loops
 
-  /// The rows of the outermost loop whose results anything depends on.
-  std::optional<RowBounds> neededRowBounds() {
-    if (plan_.flattened || nest_.rows.empty() || plan_.rows.pipelinesLastPhase) return std::nullopt;
-    llvm::SmallVector<mlir::Value, 8> made;
-    for (const Root& r : plan_.roots) {
-      if (r.kind == Root::Kind::accumulation) return std::nullopt;
-      made.push_back(r.kind == Root::Kind::rowReduction ? s_.ops[r.op].op->getResult(0) : r.value);
-    }
-    return neededRows(l_, made, nest_.rows.front());
-  }
-
-  /// If the nest only copies masked rows: the views to use instead of each buffer, which are the rows in memory
-  /// if the mask keeps all of them, so that no row is copied. Empty: the nest does something else.
-  std::vector<View> maskedLoadViews() {
-    if (plan_.flattened || nest_.rows.size() != 1 || plan_.roots.size() != plan_.buffers.size()) return {};
-    mlir::Value count;
-    std::vector<View> sources(plan_.buffers.size());
-    for (const Root& r : plan_.roots) {
-      const auto rows = r.kind == Root::Kind::write && r.buffer && plan_.buffers[*r.buffer].value == r.value
-                            ? loadedRows(r.value)
-                            : std::nullopt;
-      if (!rows || rows->rows != nest_.rows[0] || (count && count != rows->count) || !isDeferredLoad(*rows->load))
-        return {};
-      count = rows->count;
-      const View &from = l_.boxOf(rows->load), &to = buffers_[*r.buffer];
-      if (from.dtype != to.dtype || from.shape != to.shape || from.dynamic() || !from.present.empty() ||
-          constantOf(from.strides.back()) != 1)
-        return {};
-      sources[*r.buffer] = from;
-    }
-    Reg number = count ? hoistedScalar(l_, count) : nullptr;
-    if (!number) return {};
+  /// The nest only copies masked rows. `either`: the views to use instead of its buffers, which are the rows in memory
+  /// if the mask keeps all of them, so that no row is copied.
+  LowerResult takeMaskedLoads(const MaskedLoads& masked, std::vector<View>& either) {
+    Reg number = hoistedScalar(l_, masked.count);
+    if (!number) return unsupported("a number of rows that is not known before a nest");
     Reg all = b_.CreateICmpSGE(b_.CreateSExt(number, b_.getInt64Ty()), l_.index(nest_.rows[0]));
     bounds_ = {l_.index(0), b_.CreateSelect(all, l_.index(0), l_.index(nest_.rows[0]))};
-    std::vector<View> either = buffers_;
+    either = buffers_;
     for (size_t i = 0; i < either.size(); ++i) {
-      either[i].base = b_.CreateSelect(all, sources[i].base, buffers_[i].base);
+      const View& source = l_.boxOf(masked.loads[i]);
+      either[i].base = b_.CreateSelect(all, source.base, buffers_[i].base);
       for (size_t d = 0; d + 1 < either[i].strides.size(); ++d)
-        either[i].strides[d] = b_.CreateSelect(all, sources[i].strides[d], buffers_[i].strides[d]);
+        either[i].strides[d] = b_.CreateSelect(all, source.strides[d], buffers_[i].strides[d]);
       either[i].memory = l_.newMemory();  // no other value may reuse it as a buffer
     }
-    return either;
-  }
-
-  bool isDeferredLoad(mlir::Operation& op) const {
-    const ScheduledOp* waits = s_.find(op.getResult(0));
-    return waits && waits->isLoad();
+    return {};
   }
 
   void rowLoop(size_t d) {
@@ -258,16 +232,12 @@ class NestEmitter {
   }
 
   /// Registers reciprocals that replace divisions of rows, and returns whether they are accurate enough; null: failure.
-  /// Only in the last phase: no later phase may depend on values that just one of the two loops computes.
   Reg findReciprocals(const std::vector<EmittedRoot*>& roots) {
-    constexpr int64_t kReciprocalColumns = 128;
     Reg useful = b_.getTrue();
-    if (at_.phase + 1 != plan_.phases() || roots.front()->columns < kReciprocalColumns ||
-        llvm::any_of(roots, [](const EmittedRoot* r) { return r->kind != Root::Kind::write; }))
-      return useful;
     llvm::SmallVector<RowValue, 2> divisors;
     for (const EmittedRoot* r : roots)
-      findRowDivisors(s_, r->value, r->map, column_, [&](mlir::Value v) { return values_.isMade(v); }, divisors);
+      for (const RowValue& d : r->details->divisors)
+        if (!llvm::is_contained(divisors, d)) divisors.push_back(d);
     for (const RowValue& d : divisors) {
       Reg divisor = values_.eval(d.value, d.map, {l_.index(0), 1, nullptr});
       if (!divisor) return nullptr;
@@ -298,24 +268,9 @@ class NestEmitter {
   }
 
   void columnLoop(const std::vector<EmittedRoot*>& roots, int64_t columns) {
-    int lanes = l_.processor.lanes(4);
-    while (lanes > 1 && lanes / 2 >= columns) lanes /= 2;
-    int64_t weight = 0;
-    for (EmittedRoot* r : roots) weight += r->cost;
-    // Several registers as one value, so that LLVM interleaves their code. Data from DRAM goes line by line, so
-    // that its loads and stores alternate; the same if the previous row may be pipelined, even when it is not:
-    // sums are taken in the same order for all rows.
-    const bool streams = (plan_.rows.pipelinesLastPhase && at_.phase + 2 == plan_.phases()) ||
-                         llvm::any_of(roots, [](const EmittedRoot* r) { return r->target.hints.nonTemporal; });
-    int wide = lanes * (streams ? 1 : weight <= 48 ? 4 : weight <= 96 ? 2 : 1);
-    // Only sums: each depends on the previous one.
-    const auto adds = [&](const EmittedRoot* r) {
-      return r->kind == Root::Kind::rowReduction && reductionKind(*s_.ops[r->op].op) == eval::ReduceKind::add;
-    };
-    constexpr int64_t kFewOps = 8;
-    if (weight <= kFewOps && l_.processor.vectorRegisters >= 32 && columns >= 16 * lanes && llvm::all_of(roots, adds))
-      wide = 8 * lanes;
-    while (wide > lanes && columns < wide) wide /= 2;
+    const int lanes = columnLanes(columns, l_.processor);
+    // Several registers as one value, so that LLVM interleaves their code.
+    const int wide = lanes * roots.front()->details->vectors;
     const int64_t steps = columns / wide;
     for (EmittedRoot* r : roots)
       if (r->kind != Root::Kind::write) {
@@ -485,6 +440,7 @@ class NestEmitter {
   const Segment& s_;
   const Nest& nest_;
   const NestPlan& plan_;
+  const NestDetails& details_;
   std::vector<View> buffers_;
   std::vector<EmittedRoot> roots_;
   std::optional<RowBounds> bounds_;  ///< of the outermost row loop; nullopt: all rows
@@ -496,11 +452,11 @@ class NestEmitter {
 
 }  // namespace
 
-LowerResult emitNest(NativeLowering& lowering, const Segment& segment, const Nest& nest) {
+LowerResult emitNest(NativeLowering& lowering, const Segment& segment, const Nest& nest, const NestDetails& details) {
   std::vector<mlir::Operation*> ops;
   for (const size_t i : nest.ops) ops.push_back(segment.ops[i].op);
   const MeasuredCode part(lowering, std::move(ops));
-  return NestEmitter(lowering, segment, nest).run();
+  return NestEmitter(lowering, segment, nest, details).run();
 }
 
 }  // namespace smalti::cpu

@@ -30,8 +30,6 @@ class NestValues {
   void keepForLaterPhases(mlir::Value, const ElementMap&, Reg);
   /// Announces that the current phase will keep the value, so that code emitted earlier may refer to it.
   void expectForLaterPhases(mlir::Value v, const ElementMap& map) { slots_.expect(v, map, at.phase); }
-  /// Whether the value is in memory: computed by another nest or in an earlier phase.
-  bool isMade(mlir::Value v) const { return isKept(v) || l_.findView(v); }
   /// Prefetches, for later rows, the memory that the first phase has read along these columns.
   void prefetchRowsAhead(const Chunk&);
   static Reg splatTo(Builder&, Reg, int lanes);

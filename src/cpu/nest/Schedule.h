@@ -1,4 +1,4 @@
-// Names of src/schedule that code emission uses, and which ops have native code in a nest.
+// Names of src/schedule that code emission uses.
 #pragma once
 
 #include "schedule/BodyScheduler.h"
@@ -28,10 +28,5 @@ using schedule::RowBuffer;
 using schedule::rowMap;
 using schedule::ScheduledOp;
 using schedule::Segment;
-
-/// Whether nests can compute the op (apart from loads and stores, which are added with their accesses).
-bool isCollected(mlir::Operation&);
-/// Whether nests can compute the reduction.
-bool isNativeReduction(mlir::Operation&);
 
 }  // namespace smalti::cpu

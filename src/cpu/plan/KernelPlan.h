@@ -1,4 +1,4 @@
-// The decisions about one kernel, as data; the emitted code follows them.
+// The decisions about one kernel, as printable data: PlanKernel.h makes them, the emitted code follows them.
 #pragma once
 
 #include <string>

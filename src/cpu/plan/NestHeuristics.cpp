@@ -30,6 +30,12 @@ constexpr int64_t kRoomyBytes = 48 << 10;
 /// The phase that issues the prefetches.
 constexpr int kPrefetchingPhase = 1;
 
+/// Instructions per column up to which an iteration computes four, or two, vectors.
+constexpr int64_t kCostOfFour = 48, kCostOfTwo = 96;
+/// Sums of rows are latency-bound up to this number of instructions per column: eight vectors, if registers suffice.
+constexpr int64_t kFewInstructions = 8;
+constexpr int kManyRegisters = 32;
+
 }  // namespace
 
 RowSchedule blockRows(RowSchedule rows, const NestFacts& nest, const RootCost&, const Processor& p) {
@@ -81,6 +87,25 @@ RowSchedule scheduleRows(const NestFacts& nest, const RootCost& cost, const Proc
   RowSchedule rows;
   for (const auto choose : {&blockRows, &pipelineLastPhase, &prefetchRows}) rows = choose(rows, nest, cost, processor);
   return rows;
+}
+
+int columnLanes(int64_t columns, const Processor& p) {
+  int lanes = p.lanes(sizeof(float));
+  while (lanes > 1 && lanes / 2 >= columns) lanes /= 2;
+  return lanes;
+}
+
+int vectorsPerIteration(const ColumnLoop& loop, const Processor& p) {
+  const int lanes = columnLanes(loop.columns, p);
+  // Data from DRAM goes line by line, so that its loads and stores alternate; the same if the previous row may be
+  // pipelined, even when it is not: sums are taken in the same order for all rows.
+  int vectors = loop.streams ? 1 : loop.cost <= kCostOfFour ? 4 : loop.cost <= kCostOfTwo ? 2 : 1;
+  // Only sums: each depends on the previous one.
+  if (loop.cost <= kFewInstructions && p.vectorRegisters >= kManyRegisters && loop.columns >= 16 * lanes &&
+      loop.onlyAdds)
+    vectors = 8;
+  while (vectors > 1 && loop.columns < int64_t{vectors} * lanes) vectors /= 2;
+  return vectors;
 }
 
 }  // namespace smalti::cpu

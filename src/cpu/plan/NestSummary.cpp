@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schedule/Segment.h"
+#include "cpu/plan/BodyPlan.h"
 
 namespace smalti::cpu {
 
@@ -12,14 +12,21 @@ std::string nameOf(mlir::Operation* op) { return op->getName().getStringRef().st
 
 }  // namespace
 
-NestSummary summarise(const schedule::Segment& segment, const schedule::Nest& nest) {
+NestSummary summarise(const schedule::Segment& segment, const schedule::Nest& nest, const NestDetails& details) {
   const schedule::NestPlan& plan = nest.plan;
   NestSummary s{.segment = segment.number,
                 .rows = plan.flattened ? Shape{} : nest.rows,
                 .phases = plan.phases(),
                 .rowBlock = plan.rows.rowBlock,
                 .pipelinesLastPhase = plan.rows.pipelinesLastPhase,
-                .bufferedValues = static_cast<int64_t>(plan.rowBuffers.size())};
+                .bufferedValues = static_cast<int64_t>(plan.rowBuffers.size()),
+                .skipsRows = details.neededRows.has_value(),
+                .readsRowsInPlace = details.maskedLoads.has_value()};
+  llvm::SmallVector<RowValue, 2> divisors;
+  for (const RootDetails& r : details.roots)
+    for (const RowValue& d : r.divisors)
+      if (!llvm::is_contained(divisors, d)) divisors.push_back(d);
+  s.reciprocals = static_cast<int64_t>(divisors.size());
   for (const schedule::Buffer& b : plan.buffers)
     if (b.value) s.values.push_back({nameOf(b.value.getDefiningOp()), b.dtype, b.shape, b.reuses != nullptr});
   for (const size_t i : nest.ops) s.ops.push_back(nameOf(segment.ops[i].op));

@@ -14,6 +14,8 @@ struct Nest;
 
 namespace smalti::cpu {
 
+struct NestDetails;
+
 /// A materialised value.
 struct NestValue {
   std::string op;  ///< that makes it: "math.exp"
@@ -35,8 +37,11 @@ struct NestSummary {
   int64_t bufferedValues = 0;       ///< number of values whose rows are buffered between phases
   std::vector<NestValue> values{};  ///< materialised by the nest
   int64_t stores = 0, reductions = 0;
+  bool skipsRows = false;         ///< rows that a mask discards are not computed
+  bool readsRowsInPlace = false;  ///< if a mask keeps all rows, its values are these rows in memory
+  int64_t reciprocals = 0;        ///< divisors of rows that multiplications by their reciprocals replace
 };
 
-NestSummary summarise(const schedule::Segment&, const schedule::Nest&);
+NestSummary summarise(const schedule::Segment&, const schedule::Nest&, const NestDetails&);
 
 }  // namespace smalti::cpu

@@ -16,6 +16,10 @@ constexpr int64_t kMaxRowsToKeep = 512;
 constexpr int64_t kMaxKeptBytes = 8 << 20;
 /// Bytes of a page: hardware prefetching stops at its end, so that shorter streams gain nothing.
 constexpr int64_t kPageBytes = 4 << 10;
+/// How far rows of B are prefetched.
+constexpr int64_t kBytesAhead = 8 << 10;
+/// Processors with an L2 of this size prefetch too short a distance by themselves; others lose by more prefetches.
+constexpr int64_t kLargeL2Bytes = 2 << 20;
 
 bool isFloatProduct(const GemmShape& s) { return !s.transposedA && s.c == DType::f32 && s.k > 0; }
 
@@ -47,6 +51,17 @@ int64_t chooseStreams(const ProductFacts& f, const Processor& p) {
   int64_t streams = p.readStreams;
   while (streams > 1 && (rows % streams != 0 || rows / streams * rowBytes < kPageBytes)) streams /= 2;
   return streams;
+}
+
+/// Into L2, further ahead than the hardware prefetcher.
+RowPrefetch choosePrefetch(const GemmShape& s, int64_t parts, const Processor& p) {
+  const int64_t rows = (s.transposedB ? s.n : s.k) / parts, rowBytes = storage_bytes(s.b) * (s.transposedB ? s.k : s.n);
+  const int64_t ahead = std::min(rows, (kBytesAhead + rowBytes - 1) / rowBytes);
+  const bool far = rows * rowBytes >= p.l1Bytes && p.l2Bytes >= kLargeL2Bytes;
+  // While several rows are multiplied, hardware does not prefetch far enough ahead. Otherwise, if it follows several
+  // streams, software prefetches only cost a tenth of the bandwidth.
+  if (s.m >= kSlowRows) return {ahead, ahead};
+  return p.readStreams > 1 ? RowPrefetch() : RowPrefetch{ahead, far ? ahead : 0};
 }
 
 PacksB choosePacking(const ProductFacts& f, const GemmShape& shape, const Processor& p) {
@@ -91,7 +106,9 @@ ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
   if (plan.isSkinny()) {
     plan.interleaves = plan.strategy != Strategy::skinnyTiles;
     if (plan.interleaves) plan.streams = chooseStreams(facts, processor);
-    plan.bf16Pairs = usesBf16Pairs(shape, std::max(plan.blocksOfB, plan.streams), processor);
+    const int64_t parts = std::max(plan.blocksOfB, plan.streams);
+    plan.bf16Pairs = usesBf16Pairs(shape, parts, processor);
+    plan.prefetch = choosePrefetch(shape, parts, processor);
     plan.widensA = (shape.a == DType::bf16 || shape.a == DType::f16) && !plan.bf16Pairs;
     return plan;
   }
@@ -102,10 +119,10 @@ ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
   return plan;
 }
 
-std::string text(const ProductPlan& p, std::string_view of) {
+std::string text(const ProductPlan& p) {
   const GemmShape& s = p.shape;
   std::string text = fmt::format("{}x{}x{} {}·{}→{}", s.m, s.n, s.k, name(s.a), name(s.b), name(s.c));
-  if (!of.empty()) text += fmt::format(" of {}", of);
+  if (!p.of.empty()) text += " of " + p.of;
   if (p.isSkinny()) {
     text += fmt::format(": {}", nameOf(p.strategy));
     if (p.blocksOfB > 1)

@@ -14,6 +14,8 @@ namespace smalti::cpu {
 
 /// Rows of A up to which a product is skinny: reading B once costs more than multiplying.
 constexpr int64_t kSkinnyRows = 8;
+/// The number of rows of A from which on multiplying rows of B takes longer than reading them.
+constexpr int64_t kSlowRows = 4;
 
 /// The facts about a product that the decision depends on.
 struct ProductFacts {
@@ -37,9 +39,17 @@ enum class Strategy : uint8_t {
 /// Whether B is packed into panels.
 enum class PacksB : uint8_t { never, always, byDistance };  // byDistance: depends on its row stride at run time
 
+/// The number of rows of B that are prefetched ahead; 0: none.
+struct RowPrefetch {
+  int64_t acrossSteps = 0;  ///< of a block whose successor, which the next grid step reads, is known
+  int64_t withinBlock = 0;  ///< of another block
+  bool operator==(const RowPrefetch&) const = default;
+};
+
 struct ProductPlan {
   GemmShape shape;  ///< with `cachesPackedB` as decided
   Strategy strategy = Strategy::packed;
+  std::string of{};  ///< the op that the product is part of; empty: it is a tpu.matmul
 
   // ---- skinny products read B once, in place
   int64_t blocksOfB = 1;
@@ -47,6 +57,7 @@ struct ProductPlan {
   bool interleaves = false;  ///< alternates between the blocks, or streams, row by row
   bool bf16Pairs = false;    ///< multiplies two bf16 in one instruction
   bool widensA = false;      ///< A is converted to f32 first, since it is read again for every row of B
+  RowPrefetch prefetch{};
 
   // ---- packed products
   GemmPlan gemm;
@@ -62,8 +73,7 @@ bool usesBf16Pairs(const GemmShape&, int64_t parts, const Processor&);
 
 ProductPlan planProduct(const ProductFacts&, const Processor&);
 
-/// One line for `show`: "8x128x64 f32·f32→f32: GEMV by dot products, 8 interleaved blocks". `of`: the op that the
-/// product is part of, or empty.
-std::string text(const ProductPlan&, std::string_view of = {});
+/// One line for `show`: "8x128x64 f32·f32→f32: GEMV by dot products, 8 interleaved blocks".
+std::string text(const ProductPlan&);
 
 }  // namespace smalti::cpu

@@ -2,7 +2,7 @@
 // product reads them where they are, a row of each in turn, so that memory fetches from all of them at a time.
 #pragma once
 
-#include "cpu/emit/NativeLowering.h"
+#include "mlir/IR/Operation.h"
 
 namespace smalti::cpu {
 

@@ -45,10 +45,11 @@ struct TapRange {
   int64_t count = 0, first = 0, step = 1, from = 0, fromStep = 1;
 };
 
-class ConvLowering {
+/// The dimensions of a tpu.conv, in the order of its product.
+class ConvDimensions {
  public:
-  ConvLowering(NativeLowering& l, tpu::ConvOp op) : l_(l), op_(op), numbers_(op.getDimensionNumbers()) {
-    const tpu::ConvDimensionNumbersAttr n = numbers_;
+  explicit ConvDimensions(tpu::ConvOp op) : op_(op) {
+    const tpu::ConvDimensionNumbersAttr n = op.getDimensionNumbers();
     lhsOrder_ = orderOf(n.getLhsBatchDim(), n.getLhsSpatialDims(), {n.getLhsFeatureDim()});
     outOrder_ = orderOf(n.getOutputBatchDim(), n.getOutputSpatialDims(), {n.getOutputFeatureDim()});
     rhsOrder_ = n.getRhsSpatialDims();
@@ -64,30 +65,62 @@ class ConvLowering {
     batchGroups_ = static_cast<int64_t>(op.getBatchGroupCount());
   }
 
-  LowerResult run() {
-    const DType lhsType = elementDType(op_.getLhs().getType()), rhsType = elementDType(op_.getRhs().getType());
+  /// nullopt: src/eval computes the op.
+  std::optional<NativeConvolution> product() const {
+    const DType lhs = elementDType(op_.getLhs().getType()), rhs = elementDType(op_.getRhs().getType());
     const DType out = elementDType(op_.getType());
-    const DType a = multipliedAs(lhsType, rhsType, out), b = multipliedAs(rhsType, lhsType, out);
-    // Sums are of f32 or i32. A narrow result is rounded, or cut off, once.
-    const DType sum = isNarrowFloat(out) ? DType::f32 : isCutOff(out) ? DType::i32 : out;
-    Shape windows(outShape_.begin(), outShape_.end() - 1);
-    const int64_t rows = num_elements(windows), taps = num_elements(window_);
-    windows.insert(windows.end(), window_.begin(), window_.end());
-    windows.push_back(inputs_);
-    const int64_t elements = checkedElements(windows);
-    if (!multiplies(a, b, sum) || taps > kMaxTaps || elements < 0 || elements > kMaxWindowBytes / storage_bytes(a))
-      return lowerByInterpreter(l_, *op_.getOperation());
+    NativeConvolution made{.shape = {.m = num_elements(positions()),
+                                     .n = outputs_ / (featureGroups_ * batchGroups_),
+                                     .k = num_elements(window_) * inputs_,
+                                     .a = multipliedAs(lhs, rhs, out),
+                                     .b = multipliedAs(rhs, lhs, out),
+                                     // A narrow result is rounded, or cut off, once.
+                                     .c = isCutOff(out) ? DType::i32 : accumulatedAs(out),
+                                     .accumulate = !isZeroConstant(op_.getAcc())},
+                           .leadingOfB = outputs_};
+    const GemmShape& s = made.shape;
+    const int64_t elements = checkedElements(windows());
+    const bool isNative = multiplies(s.a, s.b, s.c) && num_elements(window_) <= kMaxTaps && elements >= 0 &&
+                          elements <= kMaxWindowBytes / storage_bytes(s.a);
+    return isNative ? std::optional(made) : std::nullopt;
+  }
+
+ protected:
+  /// [batch, positions…].
+  Shape positions() const { return {outShape_.begin(), outShape_.end() - 1}; }
+  /// [batch, positions…, window…, features].
+  Shape windows() const {
+    Shape all = positions();
+    all.insert(all.end(), window_.begin(), window_.end());
+    all.push_back(inputs_);
+    return all;
+  }
+
+  mutable tpu::ConvOp op_;                ///< MLIR's accessors are not const
+  Shape lhsOrder_, rhsOrder_, outOrder_;  ///< [batch, space…, features], [window…, inputs, outputs]
+  Shape lhsShape_, rhsShape_, outShape_;  ///< in these orders
+  Shape window_;
+  size_t spatial_ = 0;
+  int64_t inputs_ = 0, outputs_ = 0, featureGroups_ = 1, batchGroups_ = 1;
+};
+
+class ConvLowering : ConvDimensions {
+ public:
+  ConvLowering(NativeLowering& l, tpu::ConvOp op) : ConvDimensions(op), l_(l) {}
+
+  LowerResult run(const ProductPlan& plan) {
+    const DType out = elementDType(op_.getType());
+    const GemmShape& shape = plan.shape;
     if (auto ok = l_.flush(); !ok) return ok;
 
     const View lhs = ordered(multiplied(l_, op_.getLhs(), op_.getRhs(), out), lhsOrder_);
     View weights = ordered(multiplied(l_, op_.getRhs(), op_.getLhs(), out), rhsOrder_);
     if (!isDense(weights)) weights = l_.denseCopy(weights);
-    const bool accumulate = !isZeroConstant(op_.getAcc());
-    const View result = l_.allocate(sum, outShape_);
-    if (accumulate) startFrom(l_, ordered(l_.view(op_.getAcc()), outOrder_), result);
+    const View result = l_.allocate(shape.c, outShape_);
+    if (shape.accumulate) startFrom(l_, ordered(l_.view(op_.getAcc()), outOrder_), result);
 
     const int64_t groups = featureGroups_ * batchGroups_, columns = outputs_ / groups;
-    const View seen = l_.allocate(a, windows);
+    const View seen = l_.allocate(shape.a, windows());
     const auto group = [&](Reg g) {
       const View from = ofGroup(lhs, g);
       im2col(from, seen);
@@ -96,9 +129,7 @@ class ConvLowering {
         at.back() = l_.b.CreateMul(g, l_.index(columns));
         return Rows{elementPointer(l_.b, v, at), l_.index(outputs_)};
       };
-      const GemmShape shape{
-          .m = rows, .n = columns, .k = taps * inputs_, .a = a, .b = b, .c = sum, .accumulate = accumulate};
-      emitProduct(l_, shape, {seen.base, l_.index(shape.k)}, columnsOf(weights), columnsOf(result), "a convolution");
+      emitProduct(l_, plan, {seen.base, l_.index(shape.k)}, columnsOf(weights), columnsOf(result));
     };
     if (groups == 1)
       group(l_.index(0));
@@ -209,22 +240,21 @@ class ConvLowering {
   }
 
   NativeLowering& l_;
-  mutable tpu::ConvOp op_;  ///< MLIR's accessors are not const
-  tpu::ConvDimensionNumbersAttr numbers_;
-  Shape lhsOrder_, rhsOrder_, outOrder_;  ///< [batch, space…, features], [window…, inputs, outputs]
-  Shape lhsShape_, rhsShape_, outShape_;  ///< in these orders
-  Shape window_;
-  size_t spatial_ = 0;
-  int64_t inputs_ = 0, outputs_ = 0, featureGroups_ = 1, batchGroups_ = 1;
 };
 
 LowerResult lowerConv(NativeLowering& l, mlir::Operation& op) {
-  return ConvLowering(l, mlir::cast<tpu::ConvOp>(op)).run();
+  const ProductOpPlan* plan = l.productPlan(op);
+  if (!plan) return lowerByInterpreter(l, op);
+  return ConvLowering(l, mlir::cast<tpu::ConvOp>(op)).run(plan->products.at(0));
 }
 
 constexpr std::array<NativeOpRow, 1> kConvTable{{{"tpu.conv", lowerConv}}};
 
 }  // namespace
+
+std::optional<NativeConvolution> nativeConvolution(mlir::Operation& op) {
+  return ConvDimensions(mlir::cast<tpu::ConvOp>(op)).product();
+}
 
 std::span<const NativeOpRow> convOps() { return kConvTable; }
 

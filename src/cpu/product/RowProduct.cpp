@@ -55,17 +55,10 @@ Reg lanesWithin(NativeLowering& l, int64_t columns, int64_t vector) {
 }
 
 void prefetchUpcoming(NativeLowering& l, const RowProduct& p, const BlockOfRows& block, Reg row, Reg address) {
-  // Further ahead than the hardware prefetcher.
-  constexpr int64_t kAhead = 8 << 10;
-  // Processors with an L2 of this size prefetch too short a distance by themselves; others lose by more prefetches.
-  constexpr int64_t kLargeBytes = 2 << 20;
   Builder& b = l.b;
   const int64_t size = storage_bytes(p.shape.b), rows = p.rowsOfBlock();
-  const bool far = rows * p.rowBytes() >= l.processor.l1Bytes && l.processor.l2Bytes >= kLargeBytes;
-  // If hardware follows several streams, software prefetches only cost a tenth of the bandwidth. While several
-  // rows are multiplied, though, hardware does not prefetch far enough ahead.
-  if (p.shape.m < kSlowRows && (l.processor.readStreams > 1 || (!block.nextStepOffset && !far))) return;
-  const int64_t ahead = std::min(rows, (kAhead + p.rowBytes() - 1) / p.rowBytes());
+  const int64_t ahead = block.nextStepOffset ? p.prefetch.acrossSteps : p.prefetch.withinBlock;
+  if (ahead == 0) return;
   Reg stride = b.CreateMul(p.bRow, l.index(size));
   Reg distance = b.CreateMul(stride, l.index(ahead));
   if (block.nextStepOffset) {

@@ -7,9 +7,6 @@
 
 namespace smalti::cpu {
 
-/// The number of rows of A from which on multiplying rows of B takes longer than reading them.
-constexpr int64_t kSlowRows = 4;
-
 /// The largest number of blocks whose rows are multiplied together: more streams do not help.
 constexpr int64_t kMaxRowsPerGroup = 4;
 
@@ -26,6 +23,7 @@ struct RowProduct {
   std::vector<BlockOfRows> b;  ///< blocks of equal size, concatenated along the rows
   Reg bRow = nullptr;
   Reg c = nullptr, cRow = nullptr;
+  RowPrefetch prefetch{};  ///< of B
 
   int64_t rowsOfBlock() const { return (shape.transposedB ? shape.n : shape.k) / static_cast<int64_t>(b.size()); }
   int64_t rowBytes() const { return storage_bytes(shape.b) * (shape.transposedB ? shape.k : shape.n); }

@@ -24,6 +24,7 @@ RowProduct withWideRows(NativeLowering& l, RowProduct p, View& place) {
 void emitSkinnyGemm(NativeLowering& l, const ProductPlan& plan, const RowProduct& product) {
   View place;
   RowProduct p = inStreams(l, product, plan.streams);
+  p.prefetch = plan.prefetch;
   if (plan.widensA) p = withWideRows(l, p, place);
   switch (plan.strategy) {
     case Strategy::packed:

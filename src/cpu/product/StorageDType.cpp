@@ -1,5 +1,6 @@
 #include "cpu/product/StorageDType.h"
 
+#include "cpu/emit/elements/Registers.h"
 #include "cpu/plan/ProductPlan.h"
 #include "cpu/product/gemm/Gemm.h"
 #include "ir/TpuOpsMxu.h"

@@ -1,7 +1,9 @@
 // Values of narrow floats that are stored as f32 for products.
 #pragma once
 
-#include "cpu/emit/NativeLowering.h"
+#include "cpu/Processor.h"
+#include "mlir/IR/Value.h"
+#include "smalti/dtype.h"
 
 namespace smalti::cpu {
 

@@ -155,7 +155,8 @@ int show(const Session& session, const ShowArguments& arguments) {
                      .kernel = arguments.kernel,
                      .request = {.processor = arguments.processor.value_or("host"),
                                  .check = session.options.values.check,
-                                 .argument = argumentOf(*ofCode, session.options.values.target)}});
+                                 .argument = argumentOf(*ofCode, session.options.values.target),
+                                 .stage = arguments.stage}});
   if (!arguments.kernel.empty())
     if (const auto chosen = chooseKernel(module, arguments.kernel); !chosen) return session.refuse(chosen.error());
 

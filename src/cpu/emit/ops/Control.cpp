@@ -85,7 +85,7 @@ llvm::BasicBlock* newBlock(NativeLowering& l, const char* name) {
 
 LowerResult lowerFor(NativeLowering& l, mlir::Operation& op) {
   if (op.hasAttr("unsignedCmp")) return unsupported("a loop with an unsigned comparison");
-  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (auto ok = l.flush(); !ok) return ok;
   mlir::Block& body = op.getRegion(0).front();
   Carried carried(l, op.getResultTypes());
   if (auto ok = carried.assign(op.getOperands().drop_front(3)); !ok) return ok;
@@ -119,7 +119,7 @@ LowerResult lowerFor(NativeLowering& l, mlir::Operation& op) {
 }
 
 LowerResult lowerIf(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (auto ok = l.flush(); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   Reg condition = l.scalar(op.getOperand(0));
   if (!condition) return unsupported("a condition that native code does not follow");
@@ -137,7 +137,7 @@ LowerResult lowerIf(NativeLowering& l, mlir::Operation& op) {
 }
 
 LowerResult lowerWhile(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (auto ok = l.flush(); !ok) return ok;
   mlir::Block &before = op.getRegion(0).front(), &body = op.getRegion(1).front();
   Carried in(l, before.getArgumentTypes()), out(l, op.getResultTypes());
   if (auto ok = in.assign(op.getOperands()); !ok) return ok;
@@ -165,7 +165,7 @@ LowerResult lowerWhile(NativeLowering& l, mlir::Operation& op) {
 
 /// run_scoped: its allocations are freed at its end.
 LowerResult lowerRegion(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (auto ok = l.flush(); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   mlir::Block& body = op.getRegion(0).front();
   if (auto ok = l.lowerBlock(body); !ok) return ok;

@@ -1,6 +1,7 @@
 // tpu.iota over several dimensions: their row-major index. Of one dimension it is an op of nests.
 #include <array>
 
+#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/ops/Columns.h"
 
 namespace smalti::cpu {
@@ -10,11 +11,10 @@ LowerResult lowerIota(NativeLowering& l, mlir::Operation& op) {
   const DType t = elementDType(op.getResult(0).getType());
   const Shape shape = shapeOf(op.getResult(0).getType());
   const auto dims = integersAttribute(op, "dimensions");
-  if (!is_integer(t) || !computesNatively(t) || shape.empty()) return lowerByInterpreter(l, op);
+  if (!isNativeIota(op)) return lowerByInterpreter(l, op);
   std::vector<int64_t> weights(shape.size(), 0);
   int64_t weight = 1;
   for (size_t k = dims.size(); k-- > 0;) {
-    if (dims[k] < 0 || dims[k] >= static_cast<int64_t>(shape.size())) return lowerByInterpreter(l, op);
     weights[static_cast<size_t>(dims[k])] += weight;
     weight *= shape[static_cast<size_t>(dims[k])];
   }
@@ -50,6 +50,13 @@ LowerResult lowerIota(NativeLowering& l, mlir::Operation& op) {
 constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.iota", lowerIota}}};
 
 }  // namespace
+
+bool isNativeIota(mlir::Operation& op) {
+  const DType t = elementDType(op.getResult(0).getType());
+  const auto rank = static_cast<int64_t>(shapeOf(op.getResult(0).getType()).size());
+  return is_integer(t) && computesNatively(t) && rank > 0 &&
+         llvm::all_of(integersAttribute(op, "dimensions"), [&](int64_t d) { return d >= 0 && d < rank; });
+}
 
 std::span<const NativeOpRow> iotaOps() { return kTable; }
 

@@ -73,15 +73,8 @@ tl::expected<View, Unsupported> boxOf(NativeLowering& l, mlir::Operation& op, ml
   auto bounds = boundsOf(l, op, whole, indices, valueShape, scalar);
   if (!bounds) return tl::unexpected(bounds.error());
   const bool writes = op.getNumResults() == 0;
-  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(bounds->inside);
-  if (!writes && !(known && known->isOne())) {
-    // Elements inside are copied here, not in the nest: stores to them must have been executed before.
-    const auto storesThere = [&](const schedule::ScheduledOp& p) {
-      return p.isStore() && p.access->memory == whole.memory;
-    };
-    if (llvm::any_of(l.scheduler.pending(), storesThere))
-      if (auto ok = l.flush(); !ok) return tl::unexpected(ok.error());
-  }
+  if (!writes)
+    if (auto ok = l.flushIfPlanned(FlushPoint::load); !ok) return tl::unexpected(ok.error());
   View box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
   if (writes) {
     l.require(bounds->inside);
@@ -120,7 +113,7 @@ LowerResult lowerPackedLoad(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   auto box = packedBoxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shape, scalar);
   if (!box) return tl::unexpected(box.error());
-  if (l.liveness().dead(&op)) return {};
+  if (l.plan.dead.contains(&op)) return {};
   View value = gatherPacked(l, *box);
   if (scalar)
     l.setScalar(op.getResult(0), loadElements(l.b, value.dtype, value.base, 1));
@@ -133,8 +126,7 @@ LowerResult lowerVectorLoad(NativeLowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
-  if (l.liveness().dead(&op)) return {};
-  l.addAccess({.op = &op}, std::move(*box));
+  if (!l.plan.dead.contains(&op)) l.addAccess(op, std::move(*box));
   return {};
 }
 
@@ -148,7 +140,7 @@ LowerResult lowerScalarLoad(NativeLowering& l, mlir::Operation& op) {
 }
 
 LowerResult lowerScalarStore(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (auto ok = l.flush(); !ok) return ok;
   if (l.packedRef(op.getOperand(1))) {
     auto box = packedBoxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
     if (!box) return tl::unexpected(box.error());
@@ -171,7 +163,7 @@ LowerResult lowerScalarStore(NativeLowering& l, mlir::Operation& op) {
 LowerResult lowerPackedStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
                              mlir::ValueRange indices, mlir::Value mask) {
   if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
-  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (auto ok = l.flush(); !ok) return ok;
   const Shape shape = shapeOf(value.getType());
   auto box = packedBoxOf(l, op, ref, indices, shape, false);
   if (!box) return tl::unexpected(box.error());
@@ -192,7 +184,7 @@ LowerResult addStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, 
   if (!box) return tl::unexpected(box.error());
   const bool adds = boolAttribute(op, "add");
   if (adds && !computesNatively(kept)) return unsupported("a store that adds narrow elements");
-  l.addAccess({.op = &op, .stored = value, .mask = mask, .adds = adds}, std::move(*box));
+  l.addAccess(op, std::move(*box));
   return {};
 }
 

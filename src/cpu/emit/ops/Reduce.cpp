@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/nest/CarriedLoop.h"
 #include "cpu/nest/Reduction.h"
@@ -80,13 +81,11 @@ class Reducer {
 
 /// Neighbouring dimensions are reduced as one; others are brought together first.
 LowerResult lowerMultiReduction(NativeLowering& l, mlir::Operation& op) {
+  if (!isNativeMultiReduction(op)) return lowerByInterpreter(l, op);
   const auto kind = nativeReductionKind(op);
   const Shape shape = shapeOf(op.getOperand(0).getType()), rest = shapeOf(op.getResult(0).getType());
   auto dims = integersAttribute(op, "reduction_dims");
   llvm::sort(dims);
-  if (!kind || dims.empty() || dims.front() < 0 || dims.back() >= static_cast<int64_t>(shape.size()) ||
-      std::ranges::adjacent_find(dims) != dims.end())
-    return lowerByInterpreter(l, op);
   if (auto ok = l.flush(); !ok) return ok;
   const bool together = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
   View in = together ? denseView(l, op.getOperand(0)) : l.view(op.getOperand(0));
@@ -128,6 +127,14 @@ LowerResult lowerMultiReduction(NativeLowering& l, mlir::Operation& op) {
 constexpr std::array<NativeOpRow, 1> kTable{{{"vector.multi_reduction", lowerMultiReduction}}};
 
 }  // namespace
+
+bool isNativeMultiReduction(mlir::Operation& op) {
+  const auto rank = static_cast<int64_t>(shapeOf(op.getOperand(0).getType()).size());
+  auto dims = integersAttribute(op, "reduction_dims");
+  llvm::sort(dims);
+  return nativeReductionKind(op) && !dims.empty() && dims.front() >= 0 && dims.back() < rank &&
+         std::ranges::adjacent_find(dims) == dims.end();
+}
 
 std::span<const NativeOpRow> reduceOps() { return kTable; }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 
+#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/nest/CarriedLoop.h"
 
@@ -123,14 +124,10 @@ class Search {
 };
 
 LowerResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
+  if (!isNativeSearch(op)) return lowerByInterpreter(l, op);
   const Shape shape = shapeOf(op.getOperand(0).getType());
-  const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
+  const DType out = elementDType(op.getResult(0).getType());
   const int64_t axis = integerAttribute(op, "axis", -1);
-  const std::string kind = keywordAttribute(op, "kind");
-  if ((kind != "arg_max" && kind != "arg_min") || axis < 0 || axis >= static_cast<int64_t>(shape.size()) ||
-      !computesNatively(in) || is_unsigned_integer(in) || !is_integer(out) || !computesNatively(out) ||
-      bit_width(out) > 32 || shape[static_cast<size_t>(axis)] > INT32_MAX)
-    return lowerByInterpreter(l, op);
   Shape rest = shape;
   rest.erase(rest.begin() + axis);
   if (rest != shapeOf(op.getResult(0).getType())) return unsupported("a search of an unknown form");
@@ -140,7 +137,7 @@ LowerResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
   if (num_elements(shape) == 0)
     l.fill(result, llvm::Constant::getNullValue(registerType(l.b.getContext(), out, 1)));
   else
-    Search(l, source, result, Split(shape, static_cast<size_t>(axis)), kind == "arg_max").run();
+    Search(l, source, result, Split(shape, static_cast<size_t>(axis)), keywordAttribute(op, "kind") == "arg_max").run();
   if (isVector(op.getResult(0)))
     l.setView(op.getResult(0), result);
   else
@@ -151,6 +148,16 @@ LowerResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
 constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.reduce_index", lowerReduceIndex}}};
 
 }  // namespace
+
+bool isNativeSearch(mlir::Operation& op) {
+  const Shape shape = shapeOf(op.getOperand(0).getType());
+  const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
+  const int64_t axis = integerAttribute(op, "axis", -1);
+  const std::string kind = keywordAttribute(op, "kind");
+  return (kind == "arg_max" || kind == "arg_min") && axis >= 0 && axis < static_cast<int64_t>(shape.size()) &&
+         computesNatively(in) && !is_unsigned_integer(in) && is_integer(out) && computesNatively(out) &&
+         bit_width(out) <= 32 && shape[static_cast<size_t>(axis)] <= INT32_MAX;
+}
 
 std::span<const NativeOpRow> searchOps() { return kTable; }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cpu/nest/Schedule.h"
+#include "cpu/emit/NativeLowering.h"
 #include "cpu/product/ConcatOperand.h"
 
 namespace smalti::cpu {

@@ -64,7 +64,7 @@ void addToCount(NativeLowering& l, const View& semaphore, Reg amount) {
 LowerResult wait(NativeLowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices) {
     // Other devices may change memory meanwhile.
-    if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+    if (auto ok = l.flush(); !ok) return ok;
     Reg ended = callRuntime(l, kWaitSymbol, l.b.getInt32Ty(), {semaphore.base, amount});
     l.require(l.b.CreateICmpEQ(ended, l.b.getInt32(0)));
     return {};
@@ -107,7 +107,7 @@ LowerResult lowerSemaphoreRead(NativeLowering& l, mlir::Operation& op) {
   if (!semaphore) return unsupported("a semaphore that native code does not follow");
   Reg count = nullptr;
   if (l.options.devices) {  // the kernel may poll it until another device has raised it
-    if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+    if (auto ok = l.flush(); !ok) return ok;
     count = callRuntime(l, kReadSymbol, l.b.getInt64Ty(), {semaphore->base});
     l.require(l.b.CreateICmpNE(count, l.index(INT64_MIN)));
   } else {
@@ -135,7 +135,7 @@ LowerResult lowerSemaphoreSignal(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = requireSelf(l, s[3]); !ok) return ok;
   if (l.options.devices) {
     // Earlier writes must be visible to a thread that sees the count.
-    if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+    if (auto ok = l.flush(); !ok) return ok;
     Reg device = s[2] ? l.scalar(s[2]) : nullptr;
     if (s[2] && !device) return unsupported("a device that native code does not follow");
     if (device) {
@@ -264,7 +264,7 @@ LowerResult copyBits(NativeLowering& l, const PackedView& source, const PackedVi
       return unsupported("a copy that reshapes");
     l.require(l.b.CreateICmpEQ(extent(l.b, from.cells, d), extent(l.b, to.cells, d)));
   }
-  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (auto ok = l.flush(); !ok) return ok;
   if (from.cells.memory == to.cells.memory) {
     // They may overlap: all is read before anything is written.
     if (from.cells.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
@@ -318,7 +318,7 @@ LowerResult copyElements(NativeLowering& l, const View& source, const View& targ
     if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return unsupported("a copy that reshapes");
     l.require(l.b.CreateICmpEQ(extent(l.b, from, d), extent(l.b, to, d)));
   }
-  if (auto ok = l.flushBeforeWrites(); !ok) return ok;
+  if (auto ok = l.flush(); !ok) return ok;
   const bool oneRun = isDense(from) && isDense(to);
   if (!from.present.empty() || !to.present.empty()) {
     if (from.memory == to.memory) return unsupported("a copy within one array that reaches past its end");

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 
-#include "cpu/product/gemm/Ir.h"
 #include "cpu/product/gemm/Layout.h"
 
 namespace smalti::cpu {
+
+class Ir;
 
 /// Whether code for the processor may use them: its features include AMX (hostProcessor() reports it if the system lets
 /// this process use it).

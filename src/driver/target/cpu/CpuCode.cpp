@@ -25,6 +25,10 @@ struct Measured {
   std::optional<std::vector<std::string>> shadowed;  ///< with --check: what has a shadow
 };
 
+cpu::NativeOptions optionsFor(const KernelPackage& kernel, const cpu::Processor& processor, bool check) {
+  return {.processor = processor, .devices = !check && cpu::namesDevices(kernel)};
+}
+
 Result<Measured> measure(const KernelPackage& kernel, const cpu::Processor& processor, bool check) {
   Measured v;
   auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::Unsupported());
@@ -33,8 +37,7 @@ Result<Measured> measure(const KernelPackage& kernel, const cpu::Processor& proc
     return v;
   }
   if (check) v.shadowed = checked->shadowed;
-  auto code = cpu::inspectNative(check ? checked->package : kernel,
-                                 {.processor = processor, .devices = !check && cpu::namesDevices(kernel)});
+  auto code = cpu::inspectNative(check ? checked->package : kernel, optionsFor(kernel, processor, check));
   if (!code) return fail(std::move(code.error()));
   v.code = std::move(*code);
   if (!v.code.reason.empty()) return v;
@@ -116,11 +119,37 @@ Json figuresOf(const Measured& v) {
   return row;
 }
 
+void addPlan(CodeView& view, const std::string& kernel, const cpu::KernelPlan& plan) {
+  view.figures["plan"] = planJson(plan);
+  view.stages["plan"] = fmt::format("kernel {} for {}\n{}\n", kernel, view.processor, planText(plan));
+}
+
+/// The plan alone: no code is emitted.
+CodeView planOf(const KernelPackage& kernel, const cpu::Processor& processor, bool check) {
+  CodeView view{.processor = processor.name, .notNative = {}, .text = {}, .figures = {}, .stages = {}};
+  if (const auto why = cpu::unsuitableProcessor(processor)) {
+    view.notNative = why->message;
+    return view;
+  }
+  auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::Unsupported());
+  if (check && !checked) {
+    view.notNative = checked.error().reason;
+    return view;
+  }
+  const auto planned = cpu::planNative(check ? checked->package : kernel, optionsFor(kernel, processor, check));
+  if (planned)
+    addPlan(view, kernel.name, planned->plan);
+  else
+    view.notNative = planned.error().reason;
+  return view;
+}
+
 }  // namespace
 
 Result<CodeView> inspectCpuCode(const KernelPackage& kernel, const CodeRequest& request) {
   const auto processor = cpu::processorNamed(request.processor);
   if (!processor) return fail(processor.error());
+  if (request.stage == "plan") return planOf(kernel, *processor, request.check);
   auto measured = measure(kernel, *processor, request.check);
   if (!measured) return fail(std::move(measured.error()));
   CodeView view{
@@ -128,11 +157,7 @@ Result<CodeView> inspectCpuCode(const KernelPackage& kernel, const CodeRequest& 
   if (!view.notNative.empty()) return view;
   view.text = textOf(*measured);
   view.figures = figuresOf(*measured);
-  if (measured->code.report.plan) {
-    view.figures["plan"] = planJson(*measured->code.report.plan);
-    view.stages["plan"] =
-        fmt::format("kernel {} for {}\n{}\n", kernel.name, view.processor, planText(*measured->code.report.plan));
-  }
+  if (measured->code.report.plan) addPlan(view, kernel.name, *measured->code.report.plan);
   view.stages.merge(decltype(view.stages){{"llvm", std::move(measured->code.llvm)},
                                           {"optimised", std::move(measured->code.optimised)},
                                           {"assembly", std::move(measured->code.assembly)}});

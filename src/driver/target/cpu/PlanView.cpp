@@ -29,6 +29,15 @@ std::string prefetchOf(const cpu::NestSummary& n) {
   return n.prefetchRows == 0 ? "-" : fmt::format("{} rows to L{}", n.prefetchRows, n.prefetchLevel);
 }
 
+std::string notesOf(const cpu::NestSummary& n) {
+  std::vector<std::string> notes;
+  if (n.skipsRows) notes.push_back("skips masked rows");
+  if (n.readsRowsInPlace) notes.push_back("rows read in place if the mask keeps all");
+  if (n.reciprocals > 0)
+    notes.push_back(fmt::format("{} reciprocal{} of divisors", n.reciprocals, n.reciprocals == 1 ? "" : "s"));
+  return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
+}
+
 /// The values that a nest materialises for others.
 std::string valuesOf(const cpu::NestSummary& n) {
   std::vector<std::string> all;
@@ -60,7 +69,8 @@ Json productJson(const cpu::ProductPlan& p) {
                 {"streams", p.streams},
                 {"interleaves", p.interleaves},
                 {"bf16_pairs", p.bf16Pairs},
-                {"widens_a", p.widensA}});
+                {"widens_a", p.widensA},
+                {"prefetched_rows", {p.prefetch.acrossSteps, p.prefetch.withinBlock}}});
     return row;
   }
   row.update({{"tile", {p.gemm.tileRows, p.gemm.tileColumns}},
@@ -101,13 +111,14 @@ std::string planText(const cpu::KernelPlan& plan) {
                        {"buffered", term::Align::right},
                        {"prefetch"},
                        {"last phase"},
-                       {"to memory"}});
+                       {"to memory"},
+                       {"notes"}});
     for (const cpu::NestSummary& n : plan.nests)
       table.add({n.segment == 0 ? "-" : std::to_string(n.segment),
                  n.rows.empty() ? "-" : fmt::format("{}", fmt::join(n.rows, "x")), std::to_string(n.columns),
                  std::to_string(n.ops.size()), std::to_string(n.phases), std::to_string(n.rowBlock),
-                 std::to_string(n.bufferedValues), prefetchOf(n), n.pipelinesLastPhase ? "pipelined" : "-",
-                 valuesOf(n)});
+                 std::to_string(n.bufferedValues), prefetchOf(n), n.pipelinesLastPhase ? "pipelined" : "-", valuesOf(n),
+                 notesOf(n)});
     text += "\n  loop nests\n" + table.str(false, 2);
   }
   return text;
@@ -138,7 +149,10 @@ Json planJson(const cpu::KernelPlan& plan) {
                      {"buffered_values", n.bufferedValues},
                      {"values", valuesJson(n)},
                      {"stores", n.stores},
-                     {"reductions", n.reductions}});
+                     {"reductions", n.reductions},
+                     {"skips_masked_rows", n.skipsRows},
+                     {"reads_masked_rows_in_place", n.readsRowsInPlace},
+                     {"reciprocals", n.reciprocals}});
   return {{"rewrites", plan.rewrites},       {"shared_axes", plan.grid.sharedAxes},
           {"in_order", plan.inOrder},        {"fastest_axis", plan.grid.fastestAxis},
           {"operands", std::move(operands)}, {"products", std::move(products)},

@@ -92,6 +92,21 @@ TEST(ProductPlan, PackingDependsOnHowFarRowsAreApart) {
   EXPECT_EQ(packs(128, 4096 + 4), PacksB::always);
 }
 
+TEST(ProductPlan, RowsArePrefetchedWhereHardwareDoesNot) {
+  Processor p = zen5();
+  p.l1Bytes = 32 << 10;
+  p.readStreams = 1;
+  const auto prefetched = [&](int64_t m, int64_t l2Bytes) {
+    p.l2Bytes = l2Bytes;
+    return planProduct({.shape = product(m, 256, 1024, true)}, p).prefetch;
+  };
+  EXPECT_EQ(prefetched(1, 1 << 20), (RowPrefetch{2, 0})) << "8 KiB ahead are 2 rows of 4 KiB";
+  EXPECT_EQ(prefetched(1, 2 << 20), (RowPrefetch{2, 2})) << "across a large second cache";
+  EXPECT_EQ(prefetched(4, 1 << 20), (RowPrefetch{2, 2})) << "several rows are slow to multiply";
+  p.readStreams = 4;
+  EXPECT_EQ(prefetched(1, 2 << 20), RowPrefetch());
+}
+
 TEST(ProductPlan, IsALineForPeople) {
   Processor p = zen5();
   p.readStreams = 4;
@@ -100,7 +115,9 @@ TEST(ProductPlan, IsALineForPeople) {
   EXPECT_EQ(text(planProduct({.shape = product(8, 128, 64, true), .blocksOfB = 8}, p)),
             "8x128x64 f32·f32→f32: GEMV by dot products, 8 interleaved blocks");
   const ProductPlan packed = planProduct({.shape = product(512, 512, 512), .rowBytesOfB = 4096}, p);
-  EXPECT_TRUE(text(packed, "a convolution").starts_with("512x512x512 f32·f32→f32 of a convolution: tile "));
+  ProductPlan ofConvolution = packed;
+  ofConvolution.of = "a convolution";
+  EXPECT_TRUE(text(ofConvolution).starts_with("512x512x512 f32·f32→f32 of a convolution: tile "));
   EXPECT_TRUE(text(packed).ends_with(", B packed"));
 }
 

@@ -1,0 +1,121 @@
+// Plans a kernel's body without emitting it: walks the ops in the order of their emission, and tracks which values are
+// in memory, and what is known of that memory (MemoryView.h). The lowerings of emit/ and product/ follow the plan.
+#pragma once
+
+#include <memory>
+
+#include <tl/expected.hpp>
+
+#include "cpu/Processor.h"
+#include "cpu/Unsupported.h"
+#include "cpu/analysis/KnownIntegers.h"
+#include "cpu/plan/BodyPlan.h"
+#include "cpu/plan/MemoryView.h"
+#include "cpu/plan/NestSummary.h"
+#include "mlir/IR/Block.h"
+#include "schedule/BodyScheduler.h"
+
+namespace smalti::cpu {
+
+/// Success, or the reason why there is no native code.
+using PlanResult = tl::expected<void, Unsupported>;
+inline tl::unexpected<Unsupported> notPlanned(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
+
+class BodyPlanner : public schedule::Surroundings {
+ public:
+  BodyPlanner(const Processor& p, bool hasDevices, mlir::Operation* root)
+      : processor(p), devices(hasDevices), scheduler(root) {}
+
+  const Processor& processor;
+  const bool devices;  ///< other devices run the call at the same time
+  BodyPlan plan;
+  std::vector<ProductPlan> products;  ///< in the order of their emission
+  std::vector<NestSummary> nests;     ///< in the order of their emission
+  schedule::BodyScheduler scheduler;
+  KnownIntegers integers;  ///< scalars that are constants of the emitted code
+  std::vector<KnownNumber> gridBounds;
+  std::optional<MemoryView> barrier;  ///< the barrier semaphore, if the kernel uses it
+  /// Concatenations whose blocks the only user, a product, reads directly.
+  llvm::DenseMap<mlir::Value, std::vector<MemoryView>> blocks;
+
+  // ---- values
+  void setScalar(mlir::Value v) { scalars_.insert(v); }
+  bool hasScalar(mlir::Value) const;
+  /// Whether the scalar can be computed now although its op may come later.
+  bool canHoist(mlir::Value, int depth = 0) const;
+  bool hasRef(mlir::Value v) const { return refs_.contains(v); }
+  const MemoryView& ref(mlir::Value v) const { return refs_.find(v)->second; }
+  void setRef(mlir::Value v, MemoryView view) { refs_[v] = std::move(view); }
+  /// Null: not such a ref.
+  const PackedMemory* packedRef(mlir::Value) const;
+  void setPackedRef(mlir::Value, PackedMemory);
+  /// A vector value in memory; if it is still deferred, a nest of its own computes it now.
+  MemoryView view(mlir::Value);
+  const MemoryView* findView(mlir::Value v) const {
+    const auto at = views_.find(v);
+    return at == views_.end() ? nullptr : &at->second;
+  }
+  void setView(mlir::Value v, MemoryView view) { views_[v] = std::move(view); }
+  static MemoryView allocate(DType, std::span<const int64_t> shape);
+  /// Memory of an allocation of the kernel, or of an argument.
+  MemoryView newMemory(MemoryView);
+  static MemoryView denseCopy(const MemoryView& v) { return allocate(v.dtype, v.shape); }
+
+  // ---- ops
+  /// Plans the ops of the block but its terminator; then every value that is still needed is in memory or a scalar.
+  PlanResult planBlock(mlir::Block&);
+  PlanResult planOp(mlir::Operation&);
+  /// An op that src/eval computes on values in memory.
+  PlanResult planInterpreted(mlir::Operation&);
+
+  // ---- deferred vector ops
+  void addAccess(schedule::ScheduledOp, MemoryView box);
+  const MemoryView& boxOf(mlir::Operation* op) const { return boxes_.find(op)->second; }
+  void flush(FlushPoint point = FlushPoint::inOp) { take(schedule::Flush::values, point); }
+  void flushBeforeWrites(FlushPoint point = FlushPoint::inOp) { take(schedule::Flush::beforeWrites, point); }
+  /// The rows that anything depends on, of values of so many rows; nullopt: all, or the bounds are not known in time.
+  std::optional<UnitRange> neededRows(llvm::ArrayRef<mlir::Value>, int64_t rows) const;
+
+  // ---- schedule::Surroundings
+  std::optional<schedule::StoredValue> stored(mlir::Value) const override;
+  bool isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const override {
+    return scheduler.isNeededBeyond(v, here);
+  }
+  DType storageDType(mlir::Value) const override;
+  schedule::RowSchedule scheduleRows(const schedule::NestFacts&,
+                                     const std::function<int64_t(size_t)>& cost) const override;
+
+ private:
+  PlanResult planHere(mlir::Operation&);
+  void take(schedule::Flush, FlushPoint);
+  PlannedSegment withDetails(schedule::Segment);
+  NestDetails detailsOf(const schedule::Segment&, const schedule::Nest&);
+  std::optional<UnitRange> neededRowsOf(const schedule::Segment&, const schedule::Nest&) const;
+  std::optional<MaskedLoads> maskedLoadsOf(const schedule::Segment&, const schedule::Nest&,
+                                           const std::vector<MemoryView>& buffers) const;
+  std::vector<RootDetails> rootDetails(const schedule::Segment&, const schedule::NestPlan&) const;
+  void releaseAfter(mlir::Operation&);
+
+  mlir::Operation* current_ = nullptr;  ///< the op that is being planned
+  llvm::DenseSet<mlir::Value> scalars_;
+  llvm::DenseMap<mlir::Value, MemoryView> refs_, views_;
+  llvm::DenseMap<mlir::Value, std::shared_ptr<const PackedMemory>> packedRefs_;
+  llvm::DenseMap<mlir::Operation*, MemoryView> boxes_;  ///< of deferred loads and stores
+  int nextMemory_ = 0;
+};
+
+/// Plans one op that nests cannot compute; found by name, one table per file. The names are those of the emitters'
+/// tables (emit/NativeLowering.h).
+using PlanOp = PlanResult (*)(BodyPlanner&, mlir::Operation&);
+using PlanOpRow = std::pair<std::string_view, PlanOp>;
+std::span<const PlanOpRow> plannedControlOps();
+std::span<const PlanOpRow> plannedMemoryOps();
+std::span<const PlanOpRow> plannedProductOps();
+std::span<const PlanOpRow> plannedVectorOps();
+/// Null: the op is not in a table.
+PlanOp findPlanOp(mlir::Operation&);
+
+/// The memory that a vector store writes, in the shape of its value.
+tl::expected<MemoryView, Unsupported> planStoreBox(BodyPlanner&, mlir::Operation& store);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,121 @@
+// The parts of a nest's plan that depend on the scalars and memory around it: rows that masks leave out, rows that are
+// read in place, reciprocals of divisors, and how many columns an iteration computes.
+#include <algorithm>
+
+#include "cpu/plan/BodyPlanner.h"
+#include "cpu/plan/NestHeuristics.h"
+#include "eval/Reduce.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
+
+namespace smalti::cpu {
+
+using schedule::Buffer;
+using schedule::Nest;
+using schedule::NestPlan;
+using schedule::Root;
+using schedule::ScheduledOp;
+using schedule::Segment;
+
+std::optional<UnitRange> BodyPlanner::neededRows(llvm::ArrayRef<mlir::Value> values, int64_t rows) const {
+  std::optional<UnitRange> range;
+  for (const mlir::Value v : values) {
+    const auto needed = neededUnits(v);
+    if (!needed || (range && *range != *needed)) return std::nullopt;
+    range = needed;
+  }
+  if (!range || rows % range->units != 0 || !canHoist(range->begin) || !canHoist(range->end)) return std::nullopt;
+  return range;
+}
+
+std::optional<UnitRange> BodyPlanner::neededRowsOf(const Segment& segment, const Nest& nest) const {
+  const NestPlan& plan = nest.plan;
+  if (plan.flattened || nest.rows.empty() || plan.rows.pipelinesLastPhase) return std::nullopt;
+  llvm::SmallVector<mlir::Value, 8> made;
+  for (const Root& r : plan.roots) {
+    if (r.kind == Root::Kind::accumulation) return std::nullopt;
+    made.push_back(r.kind == Root::Kind::rowReduction ? segment.ops[r.op].op->getResult(0) : r.value);
+  }
+  return neededRows(made, nest.rows.front());
+}
+
+std::optional<MaskedLoads> BodyPlanner::maskedLoadsOf(const Segment& segment, const Nest& nest,
+                                                      const std::vector<MemoryView>& buffers) const {
+  const NestPlan& plan = nest.plan;
+  if (plan.flattened || nest.rows.size() != 1 || plan.roots.size() != plan.buffers.size()) return std::nullopt;
+  MaskedLoads made{{}, std::vector<mlir::Operation*>(plan.buffers.size())};
+  for (const Root& r : plan.roots) {
+    const auto rows = r.kind == Root::Kind::write && r.buffer && plan.buffers[*r.buffer].value == r.value
+                          ? loadedRows(r.value)
+                          : std::nullopt;
+    if (!rows || rows->rows != nest.rows[0] || (made.count && made.count != rows->count)) return std::nullopt;
+    const ScheduledOp* load = segment.find(rows->load->getResult(0));
+    if (!load || !load->isLoad()) return std::nullopt;
+    made.count = rows->count;
+    const MemoryView &from = boxOf(rows->load), &to = buffers[*r.buffer];
+    if (from.dtype != to.dtype || from.shape != to.shape || from.dynamic() || from.extendsPast ||
+        from.strides.back() != 1)
+      return std::nullopt;
+    made.loads[*r.buffer] = rows->load;
+  }
+  return made.count && canHoist(made.count) ? std::optional(std::move(made)) : std::nullopt;
+}
+
+NestDetails BodyPlanner::detailsOf(const Segment& segment, const Nest& nest) {
+  const NestPlan& plan = nest.plan;
+  if (plan.roots.empty()) return {};
+  std::vector<MemoryView> buffers;
+  for (const Buffer& b : plan.buffers) {
+    buffers.push_back(allocate(b.dtype, b.shape));
+    if (b.reuses) buffers.back().owner = findView(b.reuses)->owner;
+  }
+  NestDetails details{.neededRows = neededRowsOf(segment, nest), .roots = rootDetails(segment, plan)};
+  if (!details.neededRows) details.maskedLoads = maskedLoadsOf(segment, nest, buffers);
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (!plan.buffers[i].value) continue;
+    if (details.maskedLoads) {  // the value is in either memory
+      MemoryView& either = buffers[i] = newMemory(std::move(buffers[i]));
+      for (size_t d = 0; d + 1 < either.strides.size(); ++d) either.strides[d] = std::nullopt;
+    }
+    setView(plan.buffers[i].value, std::move(buffers[i]));
+  }
+  return details;
+}
+
+std::vector<RootDetails> BodyPlanner::rootDetails(const Segment& segment, const NestPlan& plan) const {
+  // Rows divided by a value are multiplied by its reciprocal from this number of columns on.
+  constexpr int64_t kReciprocalColumns = 128;
+  const int last = plan.phases() - 1;
+  const auto isMade = [&](mlir::Value v) {
+    const auto kept = plan.rowBuffers.find(v);
+    return (kept != plan.rowBuffers.end() && kept->second.phase < last) || findView(v);
+  };
+  const auto isNonTemporal = [&](const Root& r) {
+    return r.kind == Root::Kind::write && !r.buffer && segment.ops[r.op].access->isNonTemporal;
+  };
+  const auto adds = [&](const Root& r) {
+    return r.kind == Root::Kind::rowReduction &&
+           eval::reduceKindFromName(keywordAttribute(*segment.ops[r.op].op, "kind")) == eval::ReduceKind::add;
+  };
+  std::vector<RootDetails> all(plan.roots.size());
+  for (size_t i = 0; i < plan.roots.size(); ++i) {
+    const Root& root = plan.roots[i];
+    ColumnLoop loop{
+        .columns = root.columns, .streams = plan.rows.pipelinesLastPhase && root.phase + 1 == last, .onlyAdds = true};
+    bool onlyWrites = true;
+    for (const Root& r : plan.roots) {
+      if (r.phase != root.phase || r.columns != root.columns) continue;
+      loop.cost += r.cost;
+      loop.streams |= isNonTemporal(r);
+      loop.onlyAdds &= adds(r);
+      onlyWrites &= r.kind == Root::Kind::write;
+    }
+    all[i].vectors = vectorsPerIteration(loop, processor);
+    // Only in the last phase: no later phase may depend on values that just one of two loops computes.
+    if (root.phase == last && root.columns >= kReciprocalColumns && onlyWrites)
+      findRowDivisors(segment, root.value, root.map, plan.column, isMade, all[i].divisors);
+  }
+  return all;
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,193 @@
+#include "cpu/plan/PlanKernel.h"
+
+#include <fmt/format.h>
+
+#include "base/Tiles.h"
+#include "cpu/analysis/DramResident.h"
+#include "cpu/analysis/Parallel.h"
+#include "cpu/plan/BodyPlanner.h"
+#include "cpu/rewrite/HoistAboveProducts.h"
+#include "cpu/rewrite/Passes.h"
+#include "ir/KernelArguments.h"
+#include "ir/TpuOpsSync.h"
+#include "ir/Types.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// Plans the body of a kernel whose grid is planned: what is known of the memory of its arguments, then its ops.
+class KernelPlanner {
+ public:
+  KernelPlanner(const KernelPackage& package, const GridPlan& grid, const Processor& processor, bool devices)
+      : package_(package),
+        grid_(grid),
+        kernel_(package.kernelFunction()),
+        arguments_(package),
+        body_(processor, devices, kernel_) {}
+
+  PlanResult run() {
+    planArguments();
+    // An axis with a single step has a constant index, unless threads share it.
+    for (size_t d = 0; d < bounds().size(); ++d) setIndex(kernel_.getArgument(static_cast<unsigned>(d)), d);
+    for (size_t i = 0; i < arguments_.numBlocks(); ++i)
+      if (arguments_.windowOf(i))
+        if (auto ok = planWindow(i); !ok) return ok;
+    return body_.planBlock(kernel_.getBody().front());
+  }
+
+  BodyPlanner& body() { return body_; }
+
+ private:
+  const std::vector<int64_t>& bounds() const { return package_.signature.grid; }
+
+  void setIndex(mlir::Value index, size_t axis) {
+    body_.setScalar(index);
+    const bool single = bounds()[axis] == 1 && axis >= static_cast<size_t>(grid_.sharedAxes);
+    body_.integers.set(index, single ? KnownNumber(0) : std::nullopt);
+  }
+
+  MemoryView allocated(DType dtype, const Shape& shape) { return body_.newMemory(BodyPlanner::allocate(dtype, shape)); }
+
+  void planArguments() {
+    kernel_.walk([&](tpu::SemBarrierOp) {
+      if (!body_.barrier) body_.barrier = allocated(DType::semaphore, {});
+    });
+    for (const int64_t bound : bounds())
+      body_.gridBounds.push_back(bound == kDynamicBound ? std::nullopt : KnownNumber(bound));
+    for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i) {
+      const mlir::Value ref = arguments_.scalarPrefetch(i);
+      body_.setRef(ref, body_.newMemory(denseMemory(elementDType(ref.getType()), shapeOf(ref.getType()))));
+    }
+    for (size_t i = 0; i < arguments_.numBlocks(); ++i) planBlockArgument(i);
+    for (size_t i = 0; i < arguments_.numScratch(); ++i) {
+      const mlir::Value ref = arguments_.scratch(i);
+      body_.setRef(ref, allocated(elementDType(ref.getType()), shapeOf(ref.getType())));
+    }
+  }
+
+  void planBlockArgument(size_t i) {
+    const BlockPlan& plan = grid_.blocks[i];
+    const DType dtype = elementDType(arguments_.block(i).getType());
+    const Shape& shape = arguments_.arrayOf(i).shape;
+    MemoryView array = body_.newMemory(denseMemory(dtype, shape));
+    if (const auto& window = arguments_.windowOf(i)) {
+      array.isNonTemporal = plan.isNonTemporal;
+      array.isInDram = plan.isInDram;
+      arrays_.push_back(std::move(array));
+      buffers_.push_back(plan.hasBuffer() ? allocated(dtype, window->bounds) : MemoryView());
+      return;
+    }
+    arrays_.emplace_back();
+    buffers_.emplace_back();
+    if (plan.isPadded) array.padding = tilePadding({dtype, shape});
+    if (plan.access == BlockAccess::privateCopy) array = allocated(dtype, shape);
+    if (plan.sameMemory) array.memory = body_.ref(arguments_.input(*plan.sameMemory)).memory;
+    body_.setRef(arguments_.block(i), std::move(array));
+  }
+
+  /// The starts of the window's block in the array.
+  tl::expected<std::vector<KnownNumber>, Unsupported> planIndexMap(const Window& window) {
+    mlir::Block& map = arguments_.indexMap(window).getBody().front();
+    for (unsigned a = 0; a < map.getNumArguments(); ++a) {
+      const mlir::Value argument = map.getArgument(a);
+      if (a < bounds().size())
+        setIndex(argument, a);
+      else
+        body_.setRef(argument, MemoryView(body_.ref(kernel_.getArgument(a))));
+    }
+    for (mlir::Operation& op : map.without_terminator()) {
+      if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
+      if (auto ok = body_.planOp(op); !ok) return tl::unexpected(std::move(ok.error()));
+    }
+    std::vector<KnownNumber> starts;
+    for (size_t d = 0; d < window.bounds.size(); ++d) {
+      const KnownNumber block = body_.integers.find(map.getTerminator()->getOperand(static_cast<unsigned>(d)));
+      const int64_t low = window.elementIndexed && d < window.padLow.size() ? window.padLow[d] : 0;
+      starts.push_back(!block                  ? std::nullopt
+                       : window.elementIndexed ? KnownNumber(*block - low)
+                                               : KnownNumber(*block * window.bounds[d]));
+    }
+    return starts;
+  }
+
+  PlanResult planWindow(size_t i) {
+    const BlockPlan& plan = grid_.blocks[i];
+    const Window& window = *arguments_.windowOf(i);
+    if (plan.prefetchesNext)
+      if (auto next = planIndexMap(window); !next) return tl::unexpected(std::move(next.error()));
+    const auto starts = planIndexMap(window);
+    if (!starts) return tl::unexpected(starts.error());
+    const MemoryView &array = arrays_[i], &buffer = buffers_[i];
+    MemoryView view = slice(array, window.bounds);
+    if (plan.access == BlockAccess::copied) {
+      view = buffer;
+    } else if (plan.isPartial) {
+      const bool known = llvm::all_of(*starts, [](const KnownNumber& start) { return start.has_value(); });
+      for (size_t d = 0; d < window.bounds.size(); ++d)
+        if (window.bounds[d] != 1 && view.strides[d] != buffer.strides[d])
+          view.strides[d] = known ? (isWhole(*starts, window, array) ? view : buffer).strides[d] : std::nullopt;
+    }
+    if (plan.reuse) {
+      view.isReused = true;
+      for (const size_t d : *plan.reuse) {
+        view.hasBlockNumber = true;
+        view.reusedBlocks *= array.shape[d] / window.bounds[d];
+      }
+    }
+    view.memory = plan.hasBuffer() ? buffer.memory : array.memory;
+    view.isNextKnown = plan.prefetchesNext;
+    auto shaped = reshape(view, shapeOf(arguments_.block(i).getType()));
+    if (!shaped) return notPlanned("a window whose shape differs from its ref's");
+    body_.setRef(arguments_.block(i), std::move(*shaped));
+    return {};
+  }
+
+  static bool isWhole(const std::vector<KnownNumber>& starts, const Window& window, const MemoryView& array) {
+    for (size_t d = 0; d < starts.size(); ++d)
+      if (*starts[d] < 0 || *starts[d] > array.shape[d] - window.bounds[d]) return false;
+    return true;
+  }
+
+  const KernelPackage& package_;
+  const GridPlan& grid_;
+  mlir::func::FuncOp kernel_;
+  KernelArguments arguments_;
+  BodyPlanner body_;
+  std::vector<MemoryView> arrays_, buffers_;  ///< by block; empty for those without a window
+};
+
+}  // namespace
+
+tl::expected<PlannedKernel, Unsupported> planKernel(const KernelPackage& package, const Processor& processor,
+                                                    const PlanOptions& options) {
+  PlannedKernel made;
+  made.given = &package;
+  ParallelPlan parallel;
+  if (options.devices) {  // other devices rely on the order of steps: no retiling
+    made.rewritten = hoistAboveProducts(package);
+  } else {
+    made.rewritten = optimizeGrid(package, {processor, options.cores}, &made.plan.rewrites);
+    if (options.sharesAxes) parallel = planParallel(made.package());
+  }
+  const KernelPackage& chosen = made.package();
+  made.plan.inOrder = parallel.reason;
+  auto grid = planGrid(chosen, processor,
+                       {.sharedAxes = parallel.axes,
+                        .checkBlocks = options.checkBlocks,
+                        .nonTemporal = options.streams && !options.devices ? usesNonTemporalStores(chosen, processor)
+                                                                           : std::vector<bool>()});
+  if (!grid) return tl::unexpected(std::move(grid.error()));
+  made.plan.grid = std::move(*grid);
+  const KernelArguments arguments(chosen);
+  for (size_t i = 0; i < arguments.numBlocks(); ++i)
+    made.plan.blockNames.push_back(arguments.roleOf(arguments.block(i).getArgNumber()).str());
+  KernelPlanner planner(chosen, made.plan.grid, processor, options.devices);
+  if (auto ok = planner.run(); !ok) return tl::unexpected(std::move(ok.error()));
+  made.body = std::move(planner.body().plan);
+  made.plan.products = std::move(planner.body().products);
+  made.plan.nests = std::move(planner.body().nests);
+  return made;
+}
+
+}  // namespace smalti::cpu

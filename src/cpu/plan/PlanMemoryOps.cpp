@@ -1,0 +1,302 @@
+// Loads, stores and views of refs, and copies: what they compute first, and what is known of their memory.
+#include <array>
+
+#include "cpu/analysis/NativeOps.h"
+#include "cpu/plan/BodyPlanner.h"
+#include "ir/TpuOpsMemory.h"
+#include "ir/TpuOpsSync.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
+#include "ir/facts/Waits.h"
+
+namespace smalti::cpu {
+namespace {
+
+using schedule::isVector;
+
+constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
+constexpr const char* kUnknownRef = "a ref that native code does not follow";
+
+/// The region of a ref that an op accesses.
+struct AccessBox {
+  Shape sizes;
+  std::vector<int64_t> steps;  ///< empty: 1
+  bool isInside = true;        ///< all of it is known to be inside the ref
+};
+
+/// Elements from the first one touched to the last; INT64_MAX: too many to count.
+int64_t spanOf(int64_t size, int64_t step) {
+  int64_t span = 0;
+  return __builtin_mul_overflow(size - 1, step, &span) || span == INT64_MAX ? INT64_MAX : span + 1;
+}
+
+bool fits(KnownNumber start, int64_t span, KnownNumber bound) {
+  if (!start || !bound) return false;
+  const auto limit = static_cast<uint64_t>(*bound), length = static_cast<uint64_t>(span);
+  return length <= limit && static_cast<uint64_t>(*start) <= limit - length;
+}
+
+tl::expected<AccessBox, Unsupported> boundsOf(const BodyPlanner& p, mlir::Operation& op, const MemoryView& whole,
+                                              mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
+  constexpr const char* kOtherRank = "a load or store whose rank differs from its ref's";
+  if (whole.shape.size() != indices.size()) return notPlanned(kOtherRank);
+  AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides")};
+  if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
+  if (box.sizes.size() != indices.size() || (!box.steps.empty() && box.steps.size() != indices.size()))
+    return notPlanned(kOtherRank);
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (num_elements(box.sizes) == 0) continue;
+    const int64_t span = spanOf(box.sizes[d], box.steps.empty() ? 1 : box.steps[d]);
+    box.isInside &= fits(p.integers.find(indices[static_cast<unsigned>(d)]), span, extent(whole, d));
+  }
+  return box;
+}
+
+/// The box that an op accesses as a view of the value's shape.
+tl::expected<MemoryView, Unsupported> boxOf(BodyPlanner& p, mlir::Operation& op, mlir::Value ref,
+                                            mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
+  if (!p.hasRef(ref)) return notPlanned(kUnknownRef);
+  const MemoryView& whole = p.ref(ref);
+  const auto bounds = boundsOf(p, op, whole, indices, valueShape, scalar);
+  if (!bounds) return tl::unexpected(bounds.error());
+  if (op.getNumResults() > 0 && !bounds->isInside) {
+    // Elements inside are copied by the load, not in a nest: stores to them must have been executed before.
+    const auto storesThere = [&](const schedule::ScheduledOp& o) {
+      return o.isStore() && o.access->memory == whole.memory;
+    };
+    if (llvm::any_of(p.scheduler.pending(), storesThere)) p.flush(FlushPoint::load);
+  }
+  const MemoryView box = slice(whole, bounds->sizes, bounds->steps);
+  if (scalar) return box;
+  auto shaped = reshape(box, valueShape);
+  if (!shaped) return notPlanned("a load or store that reshapes");
+  return *shaped;
+}
+
+PlanResult planPackedLoad(BodyPlanner& p, mlir::Operation& op) {
+  p.flush();
+  const mlir::Value result = op.getResult(0);
+  if (isVector(result) && !p.scheduler.liveness().dead(&op))
+    p.setView(result, BodyPlanner::allocate(p.packedRef(op.getOperand(0))->dtype, shapeOf(result.getType())));
+  return {};
+}
+
+PlanResult planVectorLoad(BodyPlanner& p, mlir::Operation& op) {
+  if (p.packedRef(op.getOperand(0))) return planPackedLoad(p, op);
+  auto box = boxOf(p, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
+  if (!box) return tl::unexpected(box.error());
+  if (!p.scheduler.liveness().dead(&op)) p.addAccess({.op = &op}, std::move(*box));
+  return {};
+}
+
+PlanResult planScalarLoad(BodyPlanner& p, mlir::Operation& op) {
+  if (p.packedRef(op.getOperand(0))) return planPackedLoad(p, op);
+  p.flush();
+  const auto box = boxOf(p, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
+  return box ? PlanResult() : tl::unexpected(box.error());
+}
+
+PlanResult planScalarStore(BodyPlanner& p, mlir::Operation&) {
+  p.flushBeforeWrites();
+  return {};
+}
+
+PlanResult addStore(BodyPlanner& p, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
+                    mlir::Value mask) {
+  if (p.packedRef(ref)) {
+    p.flushBeforeWrites();
+    p.view(value);
+    if (mask) p.view(mask);
+    return {};
+  }
+  auto box = boxOf(p, op, ref, indices, shapeOf(value.getType()), false);
+  if (!box) return tl::unexpected(box.error());
+  p.addAccess({.op = &op, .stored = value, .mask = mask, .adds = boolAttribute(op, "add")}, std::move(*box));
+  return {};
+}
+
+PlanResult planVectorStore(BodyPlanner& p, mlir::Operation& op) {
+  const auto segments = integersAttribute(op, "operandSegmentSizes");
+  if (segments.size() != 4) return notPlanned("a store of an unknown form");
+  const auto rank = static_cast<unsigned>(segments[2]);
+  return addStore(p, op, op.getOperand(0), op.getOperand(1), op.getOperands().slice(2, rank),
+                  segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
+}
+
+PlanResult planStore(BodyPlanner& p, mlir::Operation& op) {
+  return addStore(p, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
+}
+
+// ---- refs
+
+PlanResult planSliceRef(BodyPlanner& p, mlir::Operation& op) {
+  constexpr const char* kUnknownSlice = "a slice of a ref that native code does not follow";
+  const auto segments = integersAttribute(op, "operandSegmentSizes");
+  const PackedMemory* packed = p.packedRef(op.getOperand(0));
+  if (segments.size() != 3 || (!packed && !p.hasRef(op.getOperand(0)))) return notPlanned(kUnknownSlice);
+  const MemoryView& whole = packed ? packed->cells : p.ref(op.getOperand(0));
+  const Shape sizes = shapeOf(op.getResult(0).getType());
+  if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
+    return notPlanned("a slice whose rank differs from its ref's");
+  const auto known = [&](unsigned operand) {
+    return operand < op.getNumOperands() ? p.integers.find(op.getOperand(operand)) : std::nullopt;
+  };
+  std::vector<KnownNumber> extents;
+  Shape padding(sizes.size());
+  bool extendsPast = false, isPadded = false;
+  auto nextDynamic = static_cast<unsigned>(1 + sizes.size());
+  bool touchesNothing = isOnlyWaitedFor(op.getResult(0));
+  for (const int64_t size : sizes) {
+    extents.push_back(size == kDynamicSize ? known(nextDynamic++) : KnownNumber(size));
+    touchesNothing |= extents.back() == 0;
+  }
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
+    if (tail == 0 || touchesNothing) continue;
+    const KnownNumber start = known(static_cast<unsigned>(1 + d));
+    extendsPast |= !start || !extents[d] || *extents[d] > whole.shape[d] - *start;
+    if (start == 0 && extents[d] == whole.shape[d]) padding[d] = tail;
+    isPadded |= padding[d] > 0;
+  }
+  const bool dynamic = llvm::is_contained(sizes, kDynamicSize);
+  if (packed) {
+    PackedMemory view = slice(*packed, sizes);
+    if (dynamic) view.cells.sizes = std::move(extents);
+    p.setPackedRef(op.getResult(0), std::move(view));
+    return {};
+  }
+  MemoryView view = slice(whole, sizes);
+  view.extendsPast = extendsPast;
+  if (dynamic) view.sizes = std::move(extents);
+  if (isPadded) view.padding = std::move(padding);
+  p.setRef(op.getResult(0), std::move(view));
+  return {};
+}
+
+/// A ref whose element width differs from that in memory, before or after the op.
+PlanResult planPackedRef(BodyPlanner& p, mlir::Operation& op, const PackedMemory& from) {
+  const Shape shape = shapeOf(op.getResult(0).getType());
+  const bool casts = llvm::isa<tpu::MemRefBitcastOp>(op);
+  auto view = casts ? bitcastMemory(from, elementDType(op.getResult(0).getType()), shape) : reshape(from, shape);
+  if (!view) return notPlanned(casts ? "a bitcast of a ref to another width" : "a reshape of a ref in parts");
+  if (view->isPlain())
+    p.setRef(op.getResult(0), std::move(view->cells));
+  else
+    p.setPackedRef(op.getResult(0), std::move(*view));
+  return {};
+}
+
+PlanResult planReshapeRef(BodyPlanner& p, mlir::Operation& op) {
+  if (const PackedMemory* packed = p.packedRef(op.getOperand(0))) return planPackedRef(p, op, PackedMemory(*packed));
+  if (!p.hasRef(op.getOperand(0))) return notPlanned(kUnknownRef);
+  const MemoryView whole = p.ref(op.getOperand(0));
+  const Shape shape = shapeOf(op.getResult(0).getType());
+  const DType dtype = elementDType(op.getResult(0).getType());
+  if (dtype != whole.dtype && (bit_width(dtype) != bit_width(whole.dtype) || bit_width(dtype) < 8))
+    return planPackedRef(p, op, unpacked(whole));
+  if (!whole.dynamic() && (llvm::is_contained(shape, kDynamicSize) || num_elements(shape) != whole.elements()))
+    return notPlanned("a reshape of a ref to another size");
+  auto view = reshape(whole, shape);
+  if (!view) {
+    auto strided = whole.extendsPast ? std::nullopt : reshape(unpacked(whole), shape);
+    if (!strided) return notPlanned("a reshape of a ref that is not a strided view");
+    view = std::move(strided->cells);
+  }
+  view->dtype = dtype;
+  p.setRef(op.getResult(0), std::move(*view));
+  return {};
+}
+
+PlanResult planAnnotate(BodyPlanner& p, mlir::Operation& op) {
+  if (const PackedMemory* packed = p.packedRef(op.getOperand(0))) {
+    p.setPackedRef(op.getResult(0), *packed);
+    return {};
+  }
+  if (!p.hasRef(op.getOperand(0))) return notPlanned(kUnknownRef);
+  p.setRef(op.getResult(0), MemoryView(p.ref(op.getOperand(0))));
+  return {};
+}
+
+PlanResult planMemorySpaceIs(BodyPlanner& p, mlir::Operation& op) {
+  p.integers.set(op.getResult(0), llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds() ? -1 : 0);
+  return {};
+}
+
+PlanResult planAllocation(BodyPlanner& p, mlir::Operation& op) {
+  auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
+  if (!type.hasStaticShape()) return notPlanned("an allocation of a dynamic size");
+  p.setRef(op.getResult(0), p.newMemory(BodyPlanner::allocate(elementDType(type), shapeOf(type))));
+  return {};
+}
+
+// ---- copies and semaphores
+
+/// Memory changes, or other devices see what the kernel has written.
+PlanResult planCopy(BodyPlanner& p, mlir::Operation&) {
+  p.flushBeforeWrites();
+  return {};
+}
+
+/// The same if there are other devices.
+PlanResult planExchange(BodyPlanner& p, mlir::Operation&) {
+  if (p.devices) p.flushBeforeWrites();
+  return {};
+}
+
+PlanResult planBarrier(BodyPlanner& p, mlir::Operation& op) {
+  if (p.barrier) p.setRef(op.getResult(0), *p.barrier);
+  return {};
+}
+
+PlanResult planZero(BodyPlanner& p, mlir::Operation& op) {
+  p.integers.set(op.getResult(0), 0);
+  return {};
+}
+
+PlanResult planDeviceId(BodyPlanner& p, mlir::Operation& op) { return p.devices ? PlanResult() : planZero(p, op); }
+
+PlanResult planIterationBound(BodyPlanner& p, mlir::Operation& op) {
+  const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
+  if (dim < p.gridBounds.size()) p.integers.set(op.getResult(0), p.gridBounds[dim]);
+  return {};
+}
+
+constexpr std::array<PlanOpRow, 24> kMemoryTable{{
+    {"vector.load", planVectorLoad},
+    {"tpu.strided_load", planVectorLoad},
+    {"memref.load", planScalarLoad},
+    {"memref.store", planScalarStore},
+    {"tpu.vector_store", planVectorStore},
+    {"tpu.strided_store", planStore},
+    {"vector.store", planStore},
+    {"tpu.memref_slice", planSliceRef},
+    {"tpu.memref_squeeze", planReshapeRef},
+    {"tpu.memref_reshape", planReshapeRef},
+    {"tpu.memref_bitcast", planReshapeRef},
+    {"tpu.annotate", planAnnotate},
+    {"tpu.memref_memory_space_is", planMemorySpaceIs},
+    {"memref.alloca", planAllocation},
+    {"tpu.core_id", planZero},
+    {"tpu.device_id", planDeviceId},
+    {"tpu.enqueue_dma", planCopy},
+    {"tpu.iteration_bound", planIterationBound},
+    {"tpu.sem_alloc", planAllocation},
+    {"tpu.sem_barrier", planBarrier},
+    {"tpu.sem_read", planExchange},
+    {"tpu.sem_signal", planExchange},
+    {"tpu.sem_wait", planExchange},
+    {"tpu.wait_dma", planExchange},
+}};
+
+}  // namespace
+
+tl::expected<MemoryView, Unsupported> planStoreBox(BodyPlanner& p, mlir::Operation& op) {
+  auto store = llvm::dyn_cast<tpu::VectorStoreOp>(op);
+  if (!store) return notPlanned("a store of an unknown form");
+  const mlir::Value value = store.getValueToStore();
+  return boxOf(p, op, store.getBase(), store.getIndices(), shapeOf(value.getType()), false);
+}
+
+std::span<const PlanOpRow> plannedMemoryOps() { return kMemoryTable; }
+
+}  // namespace smalti::cpu

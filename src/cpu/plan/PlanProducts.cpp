@@ -1,0 +1,327 @@
+// Matrix products and convolutions: where their results go, and how each product is computed.
+#include <array>
+
+#include "cpu/analysis/NativeOps.h"
+#include "cpu/plan/BodyPlanner.h"
+#include "cpu/product/ProductTypes.h"
+#include "ir/TpuOpsMemory.h"
+#include "ir/TpuOpsMxu.h"
+#include "ir/Types.h"
+#include "ir/facts/DotDimensions.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace smalti::cpu {
+namespace {
+
+using schedule::isVector;
+using schedule::ScheduledOp;
+
+/// A matrix whose last dimension is contiguous: the distance of its rows in elements.
+struct KnownMatrix {
+  KnownNumber leading;
+  bool transposed = false;  ///< stored as columns × rows
+};
+
+/// `rows` and `columns`: dimensions of the view, -1 for size 1.
+std::optional<KnownMatrix> matrixOf(const MemoryView& v, int64_t rows, int64_t columns) {
+  const auto size = [&](int64_t d) { return d < 0 ? int64_t{1} : v.shape[static_cast<size_t>(d)]; };
+  const auto stride = [&](int64_t d) { return d < 0 ? KnownNumber(1) : v.strides[static_cast<size_t>(d)]; };
+  if (size(columns) == 1 || stride(columns) == 1)
+    return KnownMatrix{size(rows) == 1 ? KnownNumber(size(columns)) : stride(rows), false};
+  if (size(rows) == 1 || stride(rows) == 1)
+    return KnownMatrix{size(columns) == 1 ? KnownNumber(size(rows)) : stride(columns), true};
+  return std::nullopt;
+}
+
+/// The view as such a matrix, copied if necessary.
+KnownMatrix matrixIn(const MemoryView& v, int64_t rows, int64_t columns) {
+  if (const auto matrix = matrixOf(v, rows, columns)) return *matrix;
+  return *matrixOf(BodyPlanner::denseCopy(v), rows, columns);
+}
+
+std::optional<int64_t> rowBytes(const KnownMatrix& m, DType dtype) {
+  return m.leading ? std::optional(*m.leading * storage_bytes(dtype)) : std::nullopt;
+}
+
+/// An operand converted to the dtype that it is multiplied as.
+MemoryView multiplied(BodyPlanner& p, mlir::Value operand, mlir::Value other, DType out) {
+  const MemoryView view = p.view(operand);
+  const DType t = multipliedAs(view.dtype, elementDType(other.getType()), out);
+  return t == view.dtype ? view : BodyPlanner::allocate(t, view.shape);
+}
+
+class MatmulPlanner {
+ public:
+  MatmulPlanner(BodyPlanner& p, mlir::Operation& op) : p_(p), op_(op), dims_(dotDimensionsOf(op)) {}
+
+  PlanResult run() {
+    if (!isNativeProduct(op_)) return p_.planInterpreted(op_);
+    const DType out = elementDType(op_.getResult(0).getType());
+    const Shape lhsShape = shapeOf(op_.getOperand(0).getType()), rhsShape = shapeOf(op_.getOperand(1).getType());
+    const Shape shape = shapeOf(op_.getResult(0).getType());
+    auto lhsSide = productSide(lhsShape, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
+    auto rhsSide = productSide(rhsShape, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
+    const bool several = !lhsSide || !rhsSide;  // free or contracting dimensions
+    if (num_elements(shape) == 0) return setResult(out, shape);
+    const DType sum = accumulatedAs(out);
+    const bool fromZero = isZeroConstant(op_.getOperand(2));
+    made_.accumulates = !fromZero;
+    if (fromZero && sum == out && !several)
+      if (auto ok = chooseDestination(shape); !ok) return ok;
+    p_.flush();
+    if (!made_.destination && made_.accumulates) p_.view(op_.getOperand(2));
+    if (const auto blocks = p_.blocks.find(op_.getOperand(1)); blocks != p_.blocks.end()) {
+      const MemoryView lhs = p_.view(op_.getOperand(0));  // which may be stored as f32 (StorageDType.h)
+      productOfBlocks(*lhsSide, *rhsSide, lhs, std::vector(blocks->second),
+                      {shape[0], shape[1], rhsShape[static_cast<size_t>(dims_.rhsContracting[0])], lhs.dtype,
+                       blocks->second[0].dtype, sum, false, false, made_.accumulates});
+      p_.blocks.erase(op_.getOperand(1));
+      return finish(out, shape);
+    }
+    MemoryView lhs = multiplied(p_, op_.getOperand(0), op_.getOperand(1), out),
+               rhs = multiplied(p_, op_.getOperand(1), op_.getOperand(0), out);
+    if (!lhsSide) lhsSide = merge(lhs, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
+    if (!rhsSide) rhsSide = merge(rhs, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
+    const int64_t m = sizeOf(lhs, lhsSide->free), k = sizeOf(lhs, lhsSide->contracting), n = sizeOf(rhs, rhsSide->free);
+    product(*lhsSide, *rhsSide, lhs, rhs, {m, n, k, lhs.dtype, rhs.dtype, sum, false, false, made_.accumulates});
+    return finish(out, shape);
+  }
+
+ private:
+  static int64_t sizeOf(const MemoryView& v, int64_t d) { return d < 0 ? 1 : v.shape[static_cast<size_t>(d)]; }
+
+  PlanResult setResult(DType out, const Shape& shape) {
+    p_.setView(op_.getResult(0), BodyPlanner::allocate(out, shape));
+    p_.plan.products[&op_] = std::move(made_);
+    return {};
+  }
+  PlanResult finish(DType out, const Shape& shape) {
+    if (!made_.destination) return setResult(out, shape);
+    p_.plan.products[&op_] = std::move(made_);
+    return {};
+  }
+
+  /// If the product is only stored, possibly after an addition: it is computed in the memory of the store, and the
+  /// other operand of the addition is put there first. The rewrite HoistAboveProducts has made them consecutive.
+  PlanResult chooseDestination(const Shape& shape) {
+    const auto destination = findProductStore(op_);
+    if (!destination || !opsBetween(op_, *destination).empty()) return {};
+    const mlir::Value ref = destination->store->getOperand(1);
+    if (!p_.hasRef(ref) || p_.ref(ref).dtype != elementDType(op_.getResult(0).getType()) ||
+        elementDType(destination->store->getOperand(0).getType()) != elementDType(ref.getType()))
+      return {};
+    const auto box = planStoreBox(p_, *destination->store);
+    if (!box) return tl::unexpected(box.error());
+    if (!suitsProduct(*destination, *box, shape)) return {};
+    for (mlir::Operation* op : destination->chain) {
+      p_.scheduler.skip(op);
+      p_.plan.covered.insert(op);
+    }
+    made_.destination = destination;
+    made_.addedRow = addedRow(*destination, *box, shape);
+    if (destination->added && !made_.addedRow) {
+      made_.accumulates = true;
+      if (!isLoadedFrom(*box, *destination)) {
+        made_.storesAdded = true;
+        const Shape added = shapeOf(destination->added.getType());
+        p_.addAccess({.op = destination->store, .stored = destination->added},
+                     added == box->shape ? *box : *reshape(*box, added));
+      }
+    }
+    return {};
+  }
+
+  /// Whether the other operand of the addition is what the memory of the store holds.
+  bool isLoadedFrom(const MemoryView& box, const ProductStore& d) const {
+    const ScheduledOp* load = d.added.getDefiningOp() ? p_.scheduler.findPending(d.added.getDefiningOp()) : nullptr;
+    if (!load || !load->isLoad()) return false;
+    const MemoryView& from = p_.boxOf(load->op);
+    return from.memory == box.memory && from.dtype == box.dtype && from.shape == box.shape &&
+           schedule::haveSameAddress(*load->op, *d.store);
+  }
+
+  /// A row vector that is added to every row of the product, such as a bias, unless the product overwrites it: the
+  /// epilogue adds it to each tile in registers.
+  mlir::Value addedRow(const ProductStore& d, const MemoryView& box, const Shape& shape) const {
+    constexpr int64_t kManyRows = 16;  // fewer rows are not packed products
+    mlir::Operation* op = d.added ? d.added.getDefiningOp() : nullptr;
+    if (!llvm::isa_and_present<mlir::vector::BroadcastOp>(op) || !isVector(op->getOperand(0))) return nullptr;
+    const mlir::Value row = op->getOperand(0);
+    const Shape from = shapeOf(row.getType()), to = shapeOf(d.added.getType());
+    const bool matrix = dims_.lhsBatch.empty() && dims_.lhsFree.size() == 1 && dims_.rhsFree.size() == 1;
+    if (!matrix || shape.size() != 2 || shape[0] < kManyRows || to != shape || from.empty() ||
+        from.back() != shape[1] || num_elements(from) != shape[1])
+      return nullptr;
+    const int64_t depth = num_elements(shapeOf(op_.getOperand(0).getType())) / shape[0];
+    const bool overwritten = llvm::any_of(p_.scheduler.pending(), [&](const ScheduledOp& o) {
+      return o.isLoad() && mayOverlap(p_.boxOf(o.op), box) && feeds(*o.op, row);
+    });
+    return depth == 0 || overwritten ? nullptr : row;
+  }
+  static bool feeds(mlir::Operation& load, mlir::Value v) {
+    while (v.getDefiningOp() && isUnitReshape(*v.getDefiningOp())) v = v.getDefiningOp()->getOperand(0);
+    return v.getDefiningOp() == &load;
+  }
+
+  /// Whether the product can be computed in the memory of the store.
+  bool suitsProduct(const ProductStore& destination, const MemoryView& box, const Shape& shape) const {
+    const auto target = reshape(box, shape);
+    if (!target) return false;
+    if (!dims_.rhsFree.empty()) {
+      const size_t column = dims_.lhsBatch.size() + dims_.lhsFree.size() +
+                            freePosition(shapeOf(op_.getOperand(1).getType()), dims_.rhsFree);
+      if (shape[column] != 1 && target->strides[column] != 1) return false;
+    }
+    return !readsTarget(destination, box);
+  }
+
+  /// Whether a deferred load, of an operand or for an op after the store, may read memory that the product overwrites.
+  /// (The other operand of the addition is read element by element as it is overwritten.)
+  bool readsTarget(const ProductStore& destination, const MemoryView& box) const {
+    if (const auto blocks = p_.blocks.find(op_.getOperand(1)); blocks != p_.blocks.end())
+      if (llvm::any_of(blocks->second, [&](const MemoryView& block) { return mayOverlap(block, box); })) return true;
+    const llvm::DenseSet<mlir::Operation*> chain(destination.chain.begin(), destination.chain.end());
+    return llvm::any_of(p_.scheduler.pending(), [&](const ScheduledOp& o) {
+      return o.isLoad() && mayOverlap(p_.boxOf(o.op), box) && p_.scheduler.isNeededBeyond(o.op->getResult(0), chain);
+    });
+  }
+
+  /// Reshapes an operand with several free or contracting dimensions to [batch…, free, contracting], as a copy if
+  /// strides cannot express that.
+  static ProductSide merge(MemoryView& operand, const Shape& batch, const Shape& free, const Shape& contracting) {
+    MemoryView ordered = operand;
+    ordered.shape.clear();
+    ordered.strides.clear();
+    ProductSide side;
+    const auto append = [&](const Shape& dims) {
+      int64_t size = 1;
+      for (const int64_t d : dims) {
+        ordered.shape.push_back(operand.shape[static_cast<size_t>(d)]);
+        ordered.strides.push_back(operand.strides[static_cast<size_t>(d)]);
+        size *= ordered.shape.back();
+      }
+      return size;
+    };
+    append(batch);
+    Shape merged = ordered.shape;
+    for (size_t d = 0; d < merged.size(); ++d) side.batch.push_back(static_cast<int64_t>(d));
+    side.free = static_cast<int64_t>(merged.size());
+    merged.push_back(append(free));
+    side.contracting = static_cast<int64_t>(merged.size());
+    merged.push_back(append(contracting));
+    operand = *reshape(isDense(ordered) ? ordered : BodyPlanner::denseCopy(ordered), merged);
+    return side;
+  }
+
+  void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const MemoryView& lhs, const MemoryView& rhs,
+               GemmShape shape) {
+    const KnownMatrix a = matrixIn(lhs, lhsSide.free, lhsSide.contracting);
+    const KnownMatrix b = matrixIn(rhs, rhsSide.contracting, rhsSide.free);
+    shape.transposedA = a.transposed;
+    shape.transposedB = b.transposed;
+    shape.addsRow = made_.addedRow != nullptr;
+    const int64_t chunk = a.transposed || made_.addedRow ? 0 : rowsOfChunk(shape.m);
+    if (chunk) made_.neededRows = p_.neededRows({op_.getResult(0)}, shape.m);
+    if (made_.neededRows) {
+      made_.rowsOfChunk = chunk;
+      GemmShape some = shape;
+      some.m = chunk;
+      add(some, b, rhs);
+    }
+    add(shape, b, rhs);
+  }
+
+  /// The number of rows that are multiplied together, as one skinny product, if few rows are needed. 0: the product has
+  /// no such parts.
+  int64_t rowsOfChunk(int64_t rows) const {
+    const auto units = neededUnits(op_.getResult(0));
+    if (!units || rows % units->units != 0) return 0;
+    int64_t chunk = rows / units->units;
+    while (chunk < kSlowRows && rows % (2 * chunk) == 0) chunk *= 2;
+    return chunk <= kSkinnyRows && 2 * chunk <= rows ? chunk : 0;
+  }
+
+  void add(const GemmShape& shape, const KnownMatrix& b, const MemoryView& rhs) {
+    add(cpu::planProduct({.shape = shape,
+                          .nextBIsKnown = rhs.isNextKnown,
+                          .rowBytesOfB = rowBytes(b, shape.b),
+                          .reusedBlocksOfB = rhs.isReused ? rhs.reusedBlocks : 0},
+                         p_.processor));
+  }
+  void add(ProductPlan plan) {
+    if (plan.shape.addsRow) p_.view(made_.addedRow);
+    p_.products.push_back(plan);
+    made_.products.push_back(std::move(plan));
+  }
+
+  /// The product with a B of concatenated blocks (ConcatOperand.h), along the result's columns or the contraction.
+  void productOfBlocks(const ProductSide& lhsSide, const ProductSide& rhsSide, const MemoryView& lhs,
+                       const std::vector<MemoryView>& blocks, GemmShape shape) {
+    std::vector<KnownMatrix> all;
+    for (const MemoryView& block : blocks) all.push_back(matrixIn(block, rhsSide.contracting, rhsSide.free));
+    const KnownMatrix& first = all.front();
+    if (first.leading && llvm::all_of(all, [&](const KnownMatrix& b) {
+          return b.transposed == first.transposed && b.leading == first.leading;
+        })) {
+      GemmShape joined = shape;
+      joined.transposedA = matrixIn(lhs, lhsSide.free, lhsSide.contracting).transposed;
+      joined.transposedB = first.transposed;
+      ProductPlan plan = cpu::planProduct(
+          {.shape = joined, .blocksOfB = static_cast<int64_t>(blocks.size()), .nextBIsKnown = blocks[0].isNextKnown},
+          p_.processor);
+      if (plan.isSkinny()) {
+        made_.joinsBlocks = true;
+        add(std::move(plan));
+        return;
+      }
+    }
+    const bool summed = rhsSide.contracting == 0;
+    const auto count = static_cast<int64_t>(blocks.size());
+    (summed ? shape.k : shape.n) /= count;
+    MemoryView part = lhs;
+    if (summed) {
+      Shape sizes = lhs.shape;
+      sizes[static_cast<size_t>(lhsSide.contracting)] /= count;
+      part = slice(lhs, sizes);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      shape.accumulate |= summed && i > 0;
+      product(lhsSide, rhsSide, part, blocks[static_cast<size_t>(i)], shape);
+    }
+  }
+
+  BodyPlanner& p_;
+  mlir::Operation& op_;
+  DotDimensions dims_;
+  ProductOpPlan made_;
+};
+
+PlanResult planMatmul(BodyPlanner& p, mlir::Operation& op) { return MatmulPlanner(p, op).run(); }
+
+PlanResult planConvolution(BodyPlanner& p, mlir::Operation& op) {
+  const auto convolution = nativeConvolution(op);
+  if (!convolution) return p.planInterpreted(op);
+  p.flush();
+  multiplied(p, op.getOperand(0), op.getOperand(1), elementDType(op.getResult(0).getType()));
+  multiplied(p, op.getOperand(1), op.getOperand(0), elementDType(op.getResult(0).getType()));
+  const GemmShape& shape = convolution->shape;
+  if (shape.accumulate) p.view(op.getOperand(2));
+  ProductPlan plan =
+      cpu::planProduct({.shape = shape, .rowBytesOfB = convolution->leadingOfB * storage_bytes(shape.b)}, p.processor);
+  plan.of = "a convolution";
+  p.products.push_back(plan);
+  ProductOpPlan made;
+  made.products.push_back(std::move(plan));
+  p.plan.products[&op] = std::move(made);
+  const mlir::Type result = op.getResult(0).getType();
+  p.setView(op.getResult(0), BodyPlanner::allocate(elementDType(result), shapeOf(result)));
+  return {};
+}
+
+constexpr std::array<PlanOpRow, 2> kProductTable{{{"tpu.matmul", planMatmul}, {"tpu.conv", planConvolution}}};
+
+}  // namespace
+
+std::span<const PlanOpRow> plannedProductOps() { return kProductTable; }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,138 @@
+// Ops on whole vectors that no nest computes: they need their operands in memory, and most leave a new value there.
+#include <algorithm>
+#include <array>
+
+#include "cpu/analysis/NativeOps.h"
+#include "cpu/plan/BodyPlanner.h"
+#include "cpu/product/ConcatOperand.h"
+#include "ir/Types.h"
+#include "ir/facts/Attributes.h"
+
+namespace smalti::cpu {
+namespace {
+
+using schedule::isVector;
+
+MemoryView newValue(mlir::Value v) { return BodyPlanner::allocate(elementDType(v.getType()), shapeOf(v.getType())); }
+
+/// Sets the result, if it is a vector, to memory of its own.
+PlanResult makesNewValue(BodyPlanner& p, mlir::Operation& op) {
+  if (isVector(op.getResult(0))) p.setView(op.getResult(0), newValue(op.getResult(0)));
+  return {};
+}
+
+/// The operand's memory, which nothing overwrites during the lifetime of the result.
+MemoryView settled(BodyPlanner& p, mlir::Value v) {
+  MemoryView view = p.view(v);
+  return view.memory == MemoryView::kValue ? view : BodyPlanner::denseCopy(view);
+}
+
+PlanResult planShapeCast(BodyPlanner& p, mlir::Operation& op) {
+  const Shape to = shapeOf(op.getResult(0).getType());
+  p.flush();
+  const MemoryView source = settled(p, op.getOperand(0));
+  const auto view = reshape(source, to);
+  p.setView(op.getResult(0), view ? *view : *reshape(BodyPlanner::denseCopy(source), to));
+  return {};
+}
+
+PlanResult planExtractSlice(BodyPlanner& p, mlir::Operation& op) {
+  p.flush();
+  const MemoryView source = settled(p, op.getOperand(0));
+  const Shape sizes = shapeOf(op.getResult(0).getType());
+  auto steps = integersAttribute(op, "strides");
+  steps.resize(sizes.size(), 1);
+  p.setView(op.getResult(0), slice(source, sizes, steps));
+  return {};
+}
+
+PlanResult planExtract(BodyPlanner& p, mlir::Operation& op) {
+  p.flush();
+  const auto positions = integersAttribute(op, "static_position");
+  if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
+    return notPlanned("vector.extract of an unknown form");
+  MemoryView view = settled(p, op.getOperand(0));
+  const auto leading = static_cast<ptrdiff_t>(positions.size());
+  view.shape.erase(view.shape.begin(), view.shape.begin() + leading);
+  view.strides.erase(view.strides.begin(), view.strides.begin() + leading);
+  if (isVector(op.getResult(0))) p.setView(op.getResult(0), std::move(view));
+  return {};
+}
+
+PlanResult planTranspose(BodyPlanner& p, mlir::Operation& op) {
+  p.flush();
+  p.view(op.getOperand(0));
+  return makesNewValue(p, op);
+}
+
+PlanResult planConcatenate(BodyPlanner& p, mlir::Operation& op) {
+  p.flush();
+  if (isReadInBlocks(op)) {
+    for (const mlir::Value block : op.getOperands()) p.blocks[op.getResult(0)].push_back(p.view(block));
+    return {};
+  }
+  for (const mlir::Value v : op.getOperands()) p.view(v);
+  return makesNewValue(p, op);
+}
+
+PlanResult planMultiReduction(BodyPlanner& p, mlir::Operation& op) {
+  if (!isNativeMultiReduction(op)) return p.planInterpreted(op);
+  p.flush();
+  p.view(op.getOperand(0));
+  if (isVector(op.getOperand(1))) p.view(op.getOperand(1));
+  return makesNewValue(p, op);
+}
+
+PlanResult planSearch(BodyPlanner& p, mlir::Operation& op) {
+  if (!isNativeSearch(op)) return p.planInterpreted(op);
+  p.flush();
+  p.view(op.getOperand(0));
+  return makesNewValue(p, op);
+}
+
+PlanResult planRotate(BodyPlanner& p, mlir::Operation& op) {
+  p.flush();
+  p.view(op.getOperand(0));
+  return makesNewValue(p, op);
+}
+
+PlanResult planGather(BodyPlanner& p, mlir::Operation& op) {
+  p.flush();
+  p.view(op.getOperand(0));
+  p.view(op.getOperand(1));
+  return makesNewValue(p, op);
+}
+
+PlanResult planIota(BodyPlanner& p, mlir::Operation& op) {
+  if (!isNativeIota(op)) return p.planInterpreted(op);
+  p.flush();
+  return makesNewValue(p, op);
+}
+
+PlanResult planBitcast(BodyPlanner& p, mlir::Operation& op) {
+  if (!isNativeBitcast(op)) return p.planInterpreted(op);
+  p.flush();
+  p.view(op.getOperand(0));
+  return makesNewValue(p, op);
+}
+
+constexpr std::array<PlanOpRow, 12> kVectorTable{{
+    {"vector.shape_cast", planShapeCast},
+    {"vector.extract_strided_slice", planExtractSlice},
+    {"vector.extract", planExtract},
+    {"vector.transpose", planTranspose},
+    {"tpu.transpose", planTranspose},
+    {"tpu.concatenate", planConcatenate},
+    {"vector.multi_reduction", planMultiReduction},
+    {"tpu.reduce_index", planSearch},
+    {"tpu.dynamic_rotate", planRotate},
+    {"tpu.dynamic_gather", planGather},
+    {"tpu.iota", planIota},
+    {"tpu.bitcast", planBitcast},
+}};
+
+}  // namespace
+
+std::span<const PlanOpRow> plannedVectorOps() { return kVectorTable; }
+
+}  // namespace smalti::cpu

@@ -1,0 +1,181 @@
+// The complete plan of a kernel, made and printed without emitting code.
+#include "cpu/plan/PlanKernel.h"
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../native/RowKernels.h"
+#include "../native/SmallProducts.h"
+#include "cpu/emit/NativeLowering.h"
+#include "cpu/emit/ops/Columns.h"
+#include "cpu/plan/BodyPlanner.h"
+
+namespace smalti::cpu::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const Shape kRowsShape{16, 256};
+
+Processor zen4() { return *processorNamed("x86_64-unknown-linux-gnu/znver4"); }
+
+/// The package has to live as long as the plan of its body.
+struct PlannedText {
+  explicit PlannedText(const TextKernel& k, const PlanOptions& options = {}) : package(k.package()) {
+    auto made = planKernel(package, zen4(), options);
+    EXPECT_TRUE(made.has_value()) << made.error().reason;
+    if (made) kernel = std::move(*made);
+  }
+  const KernelPlan& plan() const { return kernel.plan; }
+  KernelPackage package;
+  PlannedKernel kernel;
+};
+
+Spec inVmem(Shape shape, const std::string& dtype = "f32") {
+  return {.dtype = dtype, .array = std::move(shape), .space = "vmem"};
+}
+
+/// Each row of exp(x - its maximum), divided by its sum.
+TextKernel softmax(const Shape& shape) {
+  TextKernel k;
+  const Val x = k.input(inVmem(shape)), o = k.output(inVmem(shape));
+  const Val all = k.load(x);
+  const Val less = k.binary("arith.subf", all, reducedRows(k, "maximumf", all, shape, -1e30f)), e = k.fresh(less.type);
+  k.raw(fmt::format("{} = math.exp {} : {}", e.name, less.name, e.type));
+  k.store(k.binary("arith.divf", e, reducedRows(k, "add", e, shape, 0)), o);
+  return k;
+}
+
+TEST(PlanKernel, ARowIsComputedInPhasesAndDividedByAReciprocal) {
+  const PlannedText planned(softmax(kRowsShape));
+  ASSERT_THAT(planned.plan().nests, SizeIs(1));
+  const NestSummary& nest = planned.plan().nests[0];
+  EXPECT_EQ(nest.segment, 1);
+  EXPECT_THAT(nest.rows, ElementsAre(16));
+  EXPECT_EQ(nest.columns, 256);
+  EXPECT_EQ(nest.phases, 3);
+  EXPECT_EQ(nest.bufferedValues, 1) << "of exp, for the sum and the quotient";
+  EXPECT_EQ(nest.reciprocals, 1);
+  EXPECT_EQ(nest.stores, 2) << "to the buffer and to the output";
+  EXPECT_EQ(nest.reductions, 2);
+  EXPECT_THAT(planned.plan().products, IsEmpty());
+}
+
+TEST(PlanKernel, ShortRowsAreDividedAsTheyAre) {
+  EXPECT_EQ(PlannedText(softmax({16, 64})).plan().nests.at(0).reciprocals, 0);
+}
+
+/// A constant, as products start from.
+Val zeros(TextKernel& k, const Shape& shape) {
+  const Val v = k.fresh(fmt::format("vector<{}x{}xf32>", shape[0], shape[1]));
+  k.raw(fmt::format("{} = arith.constant dense<0.0> : {}", v.name, v.type));
+  return v;
+}
+
+/// o = x · y + bias, of f32.
+TextKernel productWithBias(int64_t rows, bool readsResult) {
+  TextKernel k;
+  const Shape shape{rows, 128};
+  const Val x = k.input(inVmem({rows, 64})), y = k.input(inVmem({64, 128})), bias = k.input(inVmem({1, 128})),
+            o = k.output(inVmem(shape));
+  const Val product = multiplied(k, k.load(x), k.load(y), false, zeros(k, shape));
+  const Val row = k.load(readsResult ? o : bias, {1, 128}, {k.constant(0), k.constant(0)});
+  const Val spread = k.fresh(product.type);
+  k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", spread.name, row.name, row.type, spread.type));
+  k.store(k.binary("arith.addf", product, spread), o);
+  return k;
+}
+
+const ProductOpPlan& onlyProduct(const PlannedKernel& kernel) {
+  EXPECT_EQ(kernel.body.products.size(), 1U);
+  return kernel.body.products.begin()->second;
+}
+
+TEST(PlanKernel, ABiasIsAddedInTheMemoryOfTheStore) {
+  const PlannedText planned(productWithBias(32, false));
+  const ProductOpPlan& product = onlyProduct(planned.kernel);
+  EXPECT_TRUE(product.destination.has_value());
+  EXPECT_TRUE(product.addedRow);
+  EXPECT_FALSE(product.accumulates || product.storesAdded);
+  ASSERT_THAT(planned.plan().products, SizeIs(1));
+  EXPECT_TRUE(planned.plan().products[0].shape.addsRow);
+  EXPECT_THAT(planned.plan().nests, IsEmpty()) << "the sum is part of the product";
+}
+
+TEST(PlanKernel, FewRowsAreAddedBeforeTheProduct) {
+  const PlannedText planned(productWithBias(8, false));
+  const ProductOpPlan& product = onlyProduct(planned.kernel);
+  EXPECT_FALSE(product.addedRow);
+  EXPECT_TRUE(product.accumulates && product.storesAdded);
+  EXPECT_THAT(planned.plan().nests, SizeIs(1)) << "it stores the row in all rows";
+}
+
+TEST(PlanKernel, ABiasThatTheProductOverwritesIsReadFirst) {
+  const PlannedText planned(productWithBias(32, true));
+  const ProductOpPlan& product = onlyProduct(planned.kernel);
+  EXPECT_FALSE(product.addedRow);
+  EXPECT_FALSE(planned.plan().products.at(0).shape.addsRow);
+}
+
+/// Twice x + x, with a copy of another ref between the two.
+TextKernel sumsAroundACopy(bool copies) {
+  TextKernel k;
+  const Shape shape{8, 128};
+  const Val x = k.input(inVmem(shape)), o = k.output(inVmem(shape)), p = k.output(inVmem(shape)),
+            q = k.output(inVmem(shape)), done = k.dmaSemaphore();
+  k.store(k.binary("arith.addf", k.load(x), k.load(x)), o);
+  if (copies) {
+    k.dma(x, q, done);
+    k.waitDma(x, q, done);
+  }
+  k.store(k.binary("arith.mulf", k.load(x), k.load(x)), p);
+  return k;
+}
+
+TEST(PlanKernel, ACopyEndsASegment) {
+  EXPECT_THAT(PlannedText(sumsAroundACopy(false)).plan().nests, SizeIs(1));
+  const PlannedText planned(sumsAroundACopy(true));
+  ASSERT_THAT(planned.plan().nests, SizeIs(2));
+  EXPECT_EQ(planned.plan().nests[0].segment, 1);
+  EXPECT_EQ(planned.plan().nests[1].segment, 2);
+  EXPECT_THAT(planned.plan().nests[0].ops, ElementsAre("arith.addf", "tpu.vector_store"));
+  EXPECT_THAT(planned.plan().nests[1].ops, ElementsAre("arith.mulf", "tpu.vector_store"));
+}
+
+/// The result of a loop that carries a vector.
+TEST(PlanKernel, ValuesThatALoopCarriesAreMaterialised) {
+  TextKernel k;
+  const Val x = k.input(inVmem({8, 128})), o = k.output(inVmem({8, 128}));
+  const Val start = k.load(x), end = k.fresh(start.type);
+  k.raw(
+      fmt::format("%lo = arith.constant 0 : i32\n%hi = arith.constant 4 : i32\n%st = arith.constant 1 : i32\n"
+                  "{} = scf.for %n = %lo to %hi step %st iter_args(%c = {}) -> ({}) : i32 {{\n"
+                  "%d = arith.addf %c, %c : {}\nscf.yield %d : {}\n}}",
+                  end.name, start.name, start.type, start.type, start.type));
+  k.store(end, o);
+  const PlannedText planned(k);
+  ASSERT_THAT(planned.plan().nests, SizeIs(3));
+  EXPECT_THAT(planned.plan().nests[0].ops, ElementsAre("vector.load")) << "the loop may write to its memory";
+  EXPECT_THAT(planned.plan().nests[1].ops, ElementsAre("arith.addf"));
+  ASSERT_THAT(planned.plan().nests[1].values, SizeIs(1));
+  EXPECT_FALSE(planned.plan().nests[1].values[0].reusesBuffer) << "the next iteration needs the carried value";
+  EXPECT_THAT(planned.plan().nests[2].ops, ElementsAre("tpu.vector_store"));
+}
+
+/// Every op that has a lowering of its own has a plan of its own, and the other way round.
+TEST(PlanKernel, PlansAndLoweringsAreOfTheSameOps) {
+  std::set<std::string_view> planned, lowered;
+  for (const auto rows : {plannedControlOps(), plannedMemoryOps(), plannedProductOps(), plannedVectorOps()})
+    for (const PlanOpRow& row : rows) EXPECT_TRUE(planned.insert(row.first).second) << row.first;
+  for (const auto rows : {bitcastOps(), controlOps(), convOps(), iotaOps(), memoryOps(), shapeOps(), matmulOps(),
+                          pickOps(), reduceOps(), searchOps(), syncOps()})
+    for (const NativeOpRow& row : rows) EXPECT_TRUE(lowered.insert(row.first).second) << row.first;
+  EXPECT_EQ(planned, lowered);
+}
+
+}  // namespace
+}  // namespace smalti::cpu::testing
