@@ -72,7 +72,7 @@ void onCopy(mlir::Operation* op, const Judge& judge) {
   const size_t strides = levelsOf(*from, *to, type.getShape(), judge.chip).size();
   if (strides > kMaxStrides + 1)
     judge.refuse(reason::kUnsupportedOp, op->getLoc(),
-                 {.message = "a copy that signals a regular semaphore needs several transfers",
+                 {.message = "Non-DMA semaphores in transfers that require unrolling.",
                   .need = fmt::format("at most {} strides outside contiguous memory", kMaxStrides),
                   .have = fmt::format("{} strides", strides - 1),
                   .help = "use a DMA semaphore, or copy fewer dimensions at a time"});

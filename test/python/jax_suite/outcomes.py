@@ -67,6 +67,7 @@ RULES = [
     ("failed", r"Arrays are not equal|Not equal to tolerance|Mismatched elements", "failed", "other values"),
     ("failed", r"(MosaicError|JaxRuntimeError|XlaRuntimeError|Exception) not raised", "failed",
      "the TPU's compiler refuses this kernel, our rules do not"),
+    ("failed", r"SM6619", "version", "JAX 0.12 converts the indices of a gather to i32, which the TPU's compiler refuses, too"),
     ("failed", r"SM66\d\d", "failed", "our rules refuse what the TPU's compiler takes"),
     ("failed", r"SM\d{4}", "failed", "refused here"),
     ("failed", r"", "failed", "see the log"),

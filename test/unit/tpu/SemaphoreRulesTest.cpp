@@ -52,7 +52,7 @@ TEST(TpuRules, SM6634_RegularSemaphoresOfCopies) {
 TEST(TpuRules, SM6634_RegularSemaphoresOfCopiesWithManyStrides) {
   const Shape array{2, 3, 3, 3, 3, 128}, part{2, 2, 2, 2, 2, 128};
   EXPECT_EQ(refusalOf("v6e", array, copyOf(array, part)),
-            R"(error[SM6634]: a copy that signals a regular semaphore needs several transfers
+            R"(error[SM6634]: Non-DMA semaphores in transfers that require unrolling.
   --> k.mlir:7:5
    in kernel 'kernel'
    in chip v6e
