@@ -2,6 +2,8 @@
 
 #include "ir/facts/Attributes.h"
 #include "ir/facts/OpFamilies.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace smalti::schedule {
@@ -30,7 +32,35 @@ mlir::OperandRange addressOf(mlir::Operation& op) {
   return op.getOperands().take_front(0);
 }
 
+/// A constant index, converted or not.
+std::optional<int64_t> constantIndex(mlir::Value v) {
+  while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) v = cast.getIn();
+  auto constant = v.getDefiningOp<mlir::arith::ConstantOp>();
+  auto number = constant ? llvm::dyn_cast<mlir::IntegerAttr>(constant.getValue()) : mlir::IntegerAttr();
+  return number ? std::optional(number.getInt()) : std::nullopt;
+}
+
+/// The shape of the vector that the op loads or stores.
+std::span<const int64_t> accessedShape(mlir::Operation& op) {
+  const mlir::Value v = op.getNumResults() == 1 ? mlir::Value(op.getResult(0)) : op.getOperand(0);
+  auto vector = llvm::dyn_cast<mlir::VectorType>(v.getType());
+  return vector ? std::span<const int64_t>(vector.getShape()) : std::span<const int64_t>();
+}
+
 }  // namespace
+
+bool areDisjoint(mlir::Operation& a, mlir::Operation& b) {
+  const mlir::OperandRange x = addressOf(a), y = addressOf(b);
+  const auto ofA = accessedShape(a), ofB = accessedShape(b);
+  if (x.empty() || x.size() != y.size() || x[0] != y[0] || ofA.size() + 1 != x.size() || ofB.size() + 1 != y.size() ||
+      !integersAttribute(a, "strides").empty() || !integersAttribute(b, "strides").empty())
+    return false;
+  for (unsigned d = 0; d < ofA.size(); ++d) {
+    const auto from = constantIndex(x[d + 1]), other = constantIndex(y[d + 1]);
+    if (from && other && (*from + ofA[d] <= *other || *other + ofB[d] <= *from)) return true;
+  }
+  return false;
+}
 
 bool haveSameAddress(mlir::Operation& a, mlir::Operation& b) {
   const mlir::OperandRange x = addressOf(a), y = addressOf(b);

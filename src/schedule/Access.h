@@ -25,5 +25,8 @@ inline bool mayOverlap(const Access& a, const Access& b) {
 /// Whether two loads or stores provably access the same elements of the same ref: they have the same indices, or
 /// indices computed by the same ops from the same values.
 bool haveSameAddress(mlir::Operation& a, mlir::Operation& b);
+/// Whether two loads or stores of vectors provably access different elements of the same ref: along some dimension, the
+/// constant indices of one are past the end of the other's.
+bool areDisjoint(mlir::Operation& a, mlir::Operation& b);
 
 }  // namespace smalti::schedule

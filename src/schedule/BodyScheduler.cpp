@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace smalti::schedule {
+namespace {
+
+/// Whether a load and a store may access the same elements, but not with the same box: then the store of one element
+/// may overwrite another one that is still to be loaded.
+bool overlapsElsewhere(const ScheduledOp& load, const ScheduledOp& store) {
+  return mayOverlap(*load.access, *store.access) && !areDisjoint(*load.op, *store.op) &&
+         !(load.access->shape == store.access->shape && haveSameAddress(*load.op, *store.op));
+}
+
+}  // namespace
 
 const ScheduledOp* BodyScheduler::findPending(const mlir::Operation* op) const {
   const auto at = std::ranges::find(pending_, op, &ScheduledOp::op);
@@ -66,6 +76,9 @@ llvm::DenseSet<mlir::Operation*> BodyScheduler::opsToMaterialise(Flush flush) co
     if (!p.isLoad()) continue;
     for (size_t s = i + 1; s < std::min(last[i], pending_.size()); ++s)
       if (pending_[s].isStore() && mayOverlap(*pending_[s].access, *p.access)) ops.insert(p.op);
+    // A store that reads its own memory elsewhere would overwrite elements before it reads them.
+    if (last[i] < pending_.size() && pending_[last[i]].isStore() && overlapsElsewhere(p, pending_[last[i]]))
+      ops.insert(p.op);
   }
   return ops;
 }

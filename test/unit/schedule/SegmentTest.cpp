@@ -114,6 +114,20 @@ TEST(Segment, AValueTakesTheBufferOfOneThatIsReadForTheLastTime) {
   EXPECT_FALSE(s.nests[0].plan.buffers.at(0).reuses) << "elements of another size";
 }
 
+/// A copy within one ref reads all of its rows before it writes any, unless rows are written where they are read, or
+/// the two boxes are apart.
+TEST(BodyScheduler, AShiftedCopyWithinARefIsLoadedFirst) {
+  const auto isLoadedFirst = [](std::string_view from, std::string_view to, int rows) {
+    TextBody body(load("a", "o", from, rows) + store("a", "o", to, rows));
+    return body.plan().materialised.contains(body.result("vector.load"));
+  };
+  EXPECT_TRUE(isLoadedFirst("%z", "%i", 4)) << "the distance is not known";
+  EXPECT_TRUE(isLoadedFirst("%z", "%four", 5)) << "row 4 is in both";
+  EXPECT_FALSE(isLoadedFirst("%z", "%four", 4)) << "the rows are others";
+  EXPECT_FALSE(isLoadedFirst("%four", "%z", 4));
+  EXPECT_FALSE(isLoadedFirst("%i", "%i", 4)) << "each row is loaded before it is stored";
+}
+
 TEST(BodyScheduler, LoadsGoOnWaitingUntilMemoryChanges) {
   const std::string text = load("a", "x") + binary("b", "arith.addf", "a", "a") + store("b", "o") +
                            "%m = arith.constant 1 : i32\n" + binary("c", "arith.mulf", "a", "b") + store("c", "y");
