@@ -164,14 +164,13 @@ def has_ptxas():
 @pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
 @pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed here (pip install nvidia-cuda-nvcc): nothing assembles the PTX")
 def test_every_recorded_kernel_is_assembled(run, gpu):
-    spills = {("packed_cache_bf16", "sm_90a"): 4, ("packed_cache_int8", "sm_90a"): 12}  # bytes; all others fit into registers
     for case in sorted(p.name for p in CASES.iterdir() if (p / "case.json").exists()):
         if case in REFUSED:
             continue
         done = run("show", CASES / case, "--target", f"cuda:{gpu}", "--stage", "all", "--json")
         assert done.returncode == 0, case + done.stderr
         for kernel in json.loads(done.stdout)["kernels"]:
-            assert kernel["registers"] > 0 and kernel["spill_bytes"] == spills.get((case, gpu), 0), (case, kernel)
+            assert kernel["registers"] > 0 and kernel["spill_bytes"] == 0, (case, kernel)
 
 
 def product_run(run, tmp_path, target, m, n, k, blocks, dtype, lhs_t=False, rhs_t=False, form="scratch", seed="0", precision=None):
