@@ -2,6 +2,7 @@
 // (transform.h), and imported modules (module.h). Free of MLIR and LLVM; link `smalti::smalti`.
 #pragma once
 
+#include "smalti/atomic.h"
 #include "smalti/autotune.h"
 #include "smalti/buffered_ref.h"
 #include "smalti/collectives.h"

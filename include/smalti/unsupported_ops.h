@@ -1,5 +1,4 @@
-// Ops of Pallas that run only on SparseCores and GPUs (D8, I6). A TensorCore runs one program at a time, so that
-// nothing has to be atomic: each of these throws Error SM6402, which names an alternative.
+// Ops of Pallas that run only on SparseCores (I6): each of these throws Error SM6402, which names an alternative.
 #pragma once
 
 #include "smalti/control.h"
@@ -13,14 +12,6 @@ struct AnyRef {
   AnyRef(const RefView&) {}
 };
 
-Array atomic_add(const AnyRef& ref, const Operand& value);
-Array atomic_max(const AnyRef& ref, const Operand& value);
-Array atomic_min(const AnyRef& ref, const Operand& value);
-Array atomic_and(const AnyRef& ref, const Operand& value);
-Array atomic_or(const AnyRef& ref, const Operand& value);
-Array atomic_xor(const AnyRef& ref, const Operand& value);
-Array atomic_xchg(const AnyRef& ref, const Operand& value);
-Array atomic_cas(const AnyRef& ref, const Operand& compare, const Operand& value);
 /// plsc.fetch_and_add.
 Array fetch_and_add(const AnyRef& ref, const Operand& value);
 /// jax.ref.addupdate, plsc.addupdate.

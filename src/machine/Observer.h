@@ -19,7 +19,15 @@ struct Actor {
 
 /// A range of a buffer: what a load, store, DMA or window copy touches. Never single elements.
 struct MemoryAccess {
-  enum class Kind : uint8_t { load, store, dmaRead, dmaWrite, windowFetch, windowWriteBack } kind;
+  enum class Kind : uint8_t {
+    load,
+    store,
+    atomic,  ///< reads and writes; does not race with another atomic access
+    dmaRead,
+    dmaWrite,
+    windowFetch,
+    windowWriteBack,
+  } kind;
   const Ref* ref = nullptr;            ///< the view that is indexed
   std::span<const int64_t> starts{};   ///< per dim of ref->viewShape()
   std::span<const int64_t> sizes{};    ///< elements taken per dim

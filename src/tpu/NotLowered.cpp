@@ -1,4 +1,4 @@
-// What Pallas' own lowering refuses, for any TPU: block shapes (E-B1 to E-B4), copies of bools.
+// What Pallas' own lowering refuses, for any TPU: block shapes (E-B1 to E-B4), copies of bools, atomic updates.
 #include <fmt/format.h>
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -7,6 +7,7 @@
 #include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
 #include "ir/TpuOps.h"
+#include "ir/TpuOpsAtomic.h"
 #include "ir/Types.h"
 #include "tpu/Legality.h"
 #include "tpu/ShapeText.h"
@@ -114,6 +115,21 @@ void checkCopies(const KernelPackage& p, std::vector<Diagnostic>& out) {
   });
 }
 
+/// Its name in the language, in which u32 has no kinds of its own.
+std::string_view functionOf(llvm::StringRef kind) { return kind == "maxu" ? "max" : kind == "minu" ? "min" : kind; }
+
+void checkAtomics(const KernelPackage& p, std::vector<Diagnostic>& out) {
+  p.kernelFunction().walk([&](AtomicOp op) {
+    out.push_back({.code = "SM6402",
+                   .message = fmt::format("'atomic_{}' is in kernels for CPUs and GPUs only", functionOf(op.getKind())),
+                   .place = smalti::placeOf(op->getLoc()),
+                   .where = {kEveryChip},
+                   .need = "an op that a TensorCore has",
+                   .have = fmt::format("tpu.atomic \"{}\"", op.getKind().str()),
+                   .help = "the programs of a TensorCore run one after the other: read, compute and write in VMEM"});
+  });
+}
+
 }  // namespace
 
 std::vector<Diagnostic> notLowered(const KernelPackage& p) {
@@ -121,6 +137,7 @@ std::vector<Diagnostic> notLowered(const KernelPackage& p) {
   if (!p.kernelFunction()) return found;
   checkBlocks(p, found);
   checkCopies(p, found);
+  checkAtomics(p, found);
   for (Diagnostic& d : found) d.where.insert(d.where.begin(), fmt::format("kernel '{}'", p.name));
   return found;
 }

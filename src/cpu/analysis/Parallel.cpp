@@ -27,6 +27,7 @@ class Planner {
       ++marked;
     }
     marked = std::min(marked, static_cast<int>(signature_.grid.size()));
+    isMarked_ = marked > 0;
     // JAX marks no axis by default: the proof alone suffices.
     const int most = marked > 0 ? marked : static_cast<int>(signature_.grid.size());
     if (most == 0) return {};
@@ -66,7 +67,8 @@ class Planner {
       if (useOf(always_, arguments_.scalarPrefetch(i)).stored)
         return fmt::format("it writes scalar prefetch operand {}", i);
     for (size_t i = 0; i < arguments_.numInputs(); ++i)
-      if (useOf(always_, arguments_.input(i)).stored) return fmt::format("it writes input {}", i);
+      if (const BufferAccesses& use = useOf(always_, arguments_.input(i)); use.stored || use.updatedAtomically)
+        return fmt::format("it writes input {}", i);
     return aliases();
   }
 
@@ -90,8 +92,11 @@ class Planner {
     for (size_t o = 0; o < arguments_.numOutputs(); ++o) {
       const auto& window = arguments_.windowOf(arguments_.numInputs() + o);
       if (!window) {
-        if (useOf(always_, arguments_.output(o)).stored)
-          return fmt::format("output {} is the whole array at every grid point", o);
+        const BufferAccesses& use = useOf(always_, arguments_.output(o));
+        if (use.stored) return fmt::format("output {} is the whole array at every grid point", o);
+        // The order of updates may be visible in their results.
+        if (use.updatedAtomically && !isMarked_)
+          return fmt::format("it updates output {} atomically, and no grid axis is marked as parallel", o);
         continue;
       }
       const IndexMapFacts map(arguments_.indexMap(*window), arguments_.gridRank());
@@ -125,6 +130,7 @@ class Planner {
   const KernelSignature& signature_;
   const KernelArguments arguments_;
   BodyAccesses always_;
+  bool isMarked_ = false;  ///< an axis, by its author
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ struct ParallelPlan {
 
 /// Of the leading axes that are marked `parallel`, or of all leading axes where none is, as many as can be shared.
 /// Sharing an axis changes no result that does not depend on undefined memory: its points write different blocks of
-/// every output, and read only what they have written themselves or what is never written.
+/// every output, and read only what they have written themselves or what is never written. Points of marked axes may
+/// also update the same elements atomically; the results are those of one of the possible orders.
 ParallelPlan planParallel(const KernelPackage&);
 
 }  // namespace smalti::cpu

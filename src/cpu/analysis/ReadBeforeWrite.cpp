@@ -5,6 +5,7 @@
 
 #include "cpu/analysis/KnownIntegers.h"
 #include "ir/TpuOps.h"
+#include "ir/TpuOpsAtomic.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -93,6 +94,12 @@ class Follower {
             noteStore(o.getBase());
           else
             store(o.getBase(), o.getIndices(), extent, o.getStrides());
+        })
+        .Case<tpu::AtomicOp>([&](auto o) {
+          const Part part = partOf(o.getBase());
+          if (part.argument == kOwnMemory) return;
+          BufferAccesses& use = use_.arguments[static_cast<size_t>(part.argument)];
+          use.updatedAtomically = use.readFirst = true;
         })
         .Case<tpu::MemRefSliceOp>([&](auto o) { slice(o); })
         .Case<tpu::AnnotateOp>([&](auto o) { parts_[o.getResult()] = partOf(o.getInput()); })

@@ -10,9 +10,10 @@
 namespace smalti::cpu {
 
 struct BufferAccesses {
-  bool stored = false;     ///< the run may write to it
-  bool readFirst = false;  ///< the run may read an element that it has not written
-  bool covered = false;    ///< the run surely writes every element
+  bool stored = false;             ///< the run may write to it
+  bool readFirst = false;          ///< the run may read an element that it has not written
+  bool updatedAtomically = false;  ///< the run may update it by atomic ops
+  bool covered = false;            ///< the run surely writes every element
 };
 
 struct BodyAccesses {

@@ -363,8 +363,8 @@ LowerResult NativeLowering::emitNests(const PlannedSegment& planned) {
 LowerOp findLowering(mlir::Operation& op) {
   static const llvm::StringMap<LowerOp>& table = *[] {
     auto* all = new llvm::StringMap<LowerOp>;
-    for (auto rows : {bitcastOps(), controlOps(), convOps(), iotaOps(), memoryOps(), shapeOps(), matmulOps(), pickOps(),
-                      reduceOps(), searchOps(), syncOps()})
+    for (auto rows : {atomicOps(), bitcastOps(), controlOps(), convOps(), iotaOps(), memoryOps(), shapeOps(),
+                      matmulOps(), pickOps(), reduceOps(), searchOps(), syncOps()})
       for (const auto& [name, lower] : rows) (*all)[llvm::StringRef(name.data(), name.size())] = lower;
     return all;
   }();

@@ -3,6 +3,7 @@
 
 #include "cpu/analysis/NativeOps.h"
 #include "cpu/plan/BodyPlanner.h"
+#include "ir/TpuOpsAtomic.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsSync.h"
 #include "ir/Types.h"
@@ -261,7 +262,20 @@ PlanResult planIterationBound(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<PlanOpRow, 24> kMemoryTable{{
+PlanResult planAtomic(BodyPlanner& p, mlir::Operation& op) {
+  auto atomic = llvm::cast<tpu::AtomicOp>(op);
+  if (!p.hasRef(atomic.getBase())) return notPlanned(kUnknownRef);
+  p.flush();
+  for (const mlir::Value v : {atomic.getValue(), atomic.getExpected()})
+    if (v && isVector(v)) p.view(v);
+  const mlir::Value result = atomic.getResult();
+  if (isVector(result) && !result.use_empty())
+    p.setView(result, BodyPlanner::allocate(elementDType(result.getType()), shapeOf(result.getType())));
+  return {};
+}
+
+constexpr std::array<PlanOpRow, 25> kMemoryTable{{
+    {"tpu.atomic", planAtomic},
     {"vector.load", planVectorLoad},
     {"tpu.strided_load", planVectorLoad},
     {"memref.load", planScalarLoad},

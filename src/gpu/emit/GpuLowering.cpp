@@ -352,8 +352,8 @@ void GpuLowering::releaseUpTo(int position) {
 LowerOp findLowering(mlir::Operation& op) {
   static const llvm::StringMap<LowerOp>& table = *[] {
     auto* all = new llvm::StringMap<LowerOp>;
-    for (auto rows : {concatenateOps(), controlOps(), convOps(), memoryOps(), printOps(), refOps(), productOps(),
-                      randomOps(), reduceOps(), scalarOps(), searchOps(), syncOps()})
+    for (auto rows : {atomicOps(), concatenateOps(), controlOps(), convOps(), memoryOps(), printOps(), refOps(),
+                      productOps(), randomOps(), reduceOps(), scalarOps(), searchOps(), syncOps()})
       for (const auto& [name, lower] : rows) (*all)[llvm::StringRef(name.data(), name.size())] = lower;
     return all;
   }();

@@ -237,6 +237,7 @@ LowerResult checkMove(GpuLowering&, mlir::Operation&);
 /// The element of its result.
 Reg movedElement(GpuLowering&, mlir::Operation&, const ElementIndex&);
 
+std::span<const GpuOpRow> atomicOps();
 std::span<const GpuOpRow> concatenateOps();
 std::span<const GpuOpRow> controlOps();
 std::span<const GpuOpRow> convOps();

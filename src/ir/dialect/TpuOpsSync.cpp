@@ -1,4 +1,5 @@
 #include "ir/TpuOpsSync.h"
+#include "ir/TpuOpsAtomic.h"
 
 #define GET_OP_CLASSES
 #include "ir/TpuOpsSync.cpp.inc"
@@ -8,4 +9,5 @@ void smalti::tpu::TpuDialect::addSyncOps() {
 #define GET_OP_LIST
 #include "ir/TpuOpsSync.cpp.inc"
       >();
+  addOperations<AtomicOp>();  // TpuOpsAtomic.h
 }

@@ -15,6 +15,7 @@
 #include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"
 #include "lang/ops/Support.h"
+#include "lang/refs/Fit.h"
 #include "lang/refs/Indexer.h"
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/SourceLocationScope.h"
@@ -235,22 +236,7 @@ const OpFamily kRefFamily(kRefOps);
 
 namespace smalti {
 namespace lang {
-namespace {
 
-std::vector<ValueId> operandsOf(Trace& trace, const Ref& ref, const Indexer& indexer) {
-  std::vector<ValueId> ids{trace.use(ref)};
-  for (const Array& a : indexer.dynamic) ids.push_back(trace.use(a));
-  return ids;
-}
-
-Array get(const Ref& ref, const Indexer& indexer) {
-  Trace& trace = kernelTrace("reading a Ref");
-  const ArrayType type{ref.dtype(), indexer.shape()};
-  return trace.record(lang::kRefOps["get"], operandsOf(trace, ref, indexer), {&type, 1},
-                      {{"index", indexer.encode()}})[0];
-}
-
-/// The value as the Ref holds it: weak numbers take the Ref's dtype, smaller shapes are broadcast (S-D2).
 Array fit(const Operand& value, const ArrayType& type) {
   Array v = value.array();
   if (v.dtype() != type.dtype) {
@@ -265,6 +251,21 @@ Array fit(const Operand& value, const ArrayType& type) {
   }
   if (v.shape() == type.shape) return v;
   return broadcast_to(v, type.shape);
+}
+
+namespace {
+
+std::vector<ValueId> operandsOf(Trace& trace, const Ref& ref, const Indexer& indexer) {
+  std::vector<ValueId> ids{trace.use(ref)};
+  for (const Array& a : indexer.dynamic) ids.push_back(trace.use(a));
+  return ids;
+}
+
+Array get(const Ref& ref, const Indexer& indexer) {
+  Trace& trace = kernelTrace("reading a Ref");
+  const ArrayType type{ref.dtype(), indexer.shape()};
+  return trace.record(lang::kRefOps["get"], operandsOf(trace, ref, indexer), {&type, 1},
+                      {{"index", indexer.encode()}})[0];
 }
 
 Array swapIn(const Ref& ref, const Indexer& indexer, const Operand& value, const Operand* mask) {

@@ -17,25 +17,10 @@ namespace {
                 .help = std::move(help)});
 }
 
-constexpr std::string_view kGpus = "GPUs", kSparseCores = "SparseCores";
-
-/// Read, modify, write: no other program runs in between.
-[[noreturn]] void atomic(std::string_view op, std::string_view instead, const Operand& value) {
-  elsewhere(op, kGpus, fmt::format("the programs of a TensorCore run one after the other: {}", instead), value.at());
-}
+constexpr std::string_view kSparseCores = "SparseCores";
 
 }  // namespace
 
-Array atomic_add(const AnyRef&, const Operand& v) { atomic("atomic_add", "ref[i] += value", v); }
-Array atomic_max(const AnyRef&, const Operand& v) { atomic("atomic_max", "ref[i] = maximum(ref[i], value)", v); }
-Array atomic_min(const AnyRef&, const Operand& v) { atomic("atomic_min", "ref[i] = minimum(ref[i], value)", v); }
-Array atomic_and(const AnyRef&, const Operand& v) { atomic("atomic_and", "ref[i] &= value", v); }
-Array atomic_or(const AnyRef&, const Operand& v) { atomic("atomic_or", "ref[i] |= value", v); }
-Array atomic_xor(const AnyRef&, const Operand& v) { atomic("atomic_xor", "ref[i] ^= value", v); }
-Array atomic_xchg(const AnyRef&, const Operand& v) { atomic("atomic_xchg", "swap(ref.at(i), value)", v); }
-Array atomic_cas(const AnyRef&, const Operand&, const Operand& v) {
-  atomic("atomic_cas", "ref[i] = where(ref[i] == compare, value, ref[i])", v);
-}
 Array fetch_and_add(const AnyRef&, const Operand& v) {
   elsewhere("fetch_and_add", kSparseCores, "the programs of a TensorCore run one after the other: ref[i] += value",
             v.at());

@@ -46,7 +46,8 @@ class InitialisationChecker final : public Checker {
 
   /// Records the first reads of undefined elements: the likely causes when an output is undefined.
   void access(const Actor& actor, const MemoryAccess& access) override {
-    if (access.kind != MemoryAccess::Kind::load || access.ref->buffer->allDefined || !access.place) return;
+    const bool reads = access.kind == MemoryAccess::Kind::load || access.kind == MemoryAccess::Kind::atomic;
+    if (!reads || access.ref->buffer->allDefined || !access.place) return;
     if (reads_.size() >= kMostReads || seen_.contains({access.ref->buffer, access.place})) return;
     const auto region = regionOf(access);
     if (!region || !anyUndefined(*region)) return;

@@ -28,7 +28,8 @@ class OrderChecker final : public Checker {
     Program& self = program(actor);
     auto footprint = footprintOf(access);
     if (!footprint) return;
-    const bool write = access.kind == Kind::store || access.kind == Kind::windowWriteBack;
+    const bool write =
+        access.kind == Kind::store || access.kind == Kind::atomic || access.kind == Kind::windowWriteBack;
     add({self.thread,
          orders_.operations(self.thread),
          false,

@@ -35,7 +35,8 @@ class RaceChecker final : public Checker {
     const auto footprint = footprintOf(access);
     if (!footprint) return;
     Thread& self = program(actor);
-    const bool write = access.kind == Kind::store || access.kind == Kind::windowWriteBack;
+    const bool write =
+        access.kind == Kind::store || access.kind == Kind::atomic || access.kind == Kind::windowWriteBack;
     const Party party{actor.device, actor.core, stepOf(self, actor), access.kind, context_.placeOf(access), nullptr};
     History& history = found == histories_.end() ? histories_[id] : found->second;
     look(history, self.clock, *footprint, write, party);
@@ -166,7 +167,7 @@ class RaceChecker final : public Checker {
   }
 
   void look(const History& history, const Clock& clock, const Footprint& footprint, bool write, const Party& party) {
-    history.check(clock, footprint, write, [&](const Record& r) {
+    history.check(clock, footprint, write, party, [&](const Record& r) {
       const Scene scene{footprint.region.buffer->name, footprint.allocation(), context_.numDevices, context_.numCores};
       Diagnostic d = describe(scene, {&r.party, &r.footprint, r.write}, {&party, &footprint, write});
       const std::vector<int32_t> none;

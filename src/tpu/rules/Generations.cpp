@@ -2,6 +2,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "ir/TpuOps.h"
+#include "ir/TpuOpsAtomic.h"
 #include "ir/Types.h"
 #include "tpu/rules/Reasons.h"
 #include "tpu/rules/Table.h"
@@ -30,6 +31,15 @@ void onUnpack(mlir::Operation* op, const Judge& judge) {
              "take the halves of words with shifts and bitcasts");
 }
 
+void onAtomic(mlir::Operation* op, const Judge& judge) {
+  if (mlir::isa<AtomicOp>(op))
+    judge.refuse(reason::kUnsupportedOp, op->getLoc(),
+                 {.message = "no TPU has atomic updates",
+                  .need = "an op that a TensorCore has",
+                  .have = "tpu.atomic",
+                  .help = "the programs of a TensorCore run one after the other: read, compute and write in VMEM"});
+}
+
 void onPadding(const Judge& judge) {
   for (const auto& window : judge.kernel.signature.windows)
     if (window && llvm::any_of(window->padLow, [](int64_t pad) { return pad != 0; }))
@@ -55,8 +65,11 @@ void onEmptyArrays(const Judge& judge) {
 }  // namespace
 
 std::span<const Rule> generationRules() {
-  static constexpr Rule kRules[]{
-      {.onOp = onStochasticConvert}, {.onOp = onUnpack}, {.onKernel = onPadding}, {.onKernel = onEmptyArrays}};
+  static constexpr Rule kRules[]{{.onOp = onStochasticConvert},
+                                 {.onOp = onUnpack},
+                                 {.onOp = onAtomic},
+                                 {.onKernel = onPadding},
+                                 {.onKernel = onEmptyArrays}};
   return kRules;
 }
 

@@ -259,14 +259,14 @@ WRONG_PROGRAM(kernel_that_calls_a_kernel_with_arrays) {
   run([=](pl::Ref x, pl::Ref o) { o[_] = inner(y)[0]; });
 }
 
-// error[SM6402]: 'atomic_add' is in kernels for GPUs only
+// error[SM6401]: an atomic update of a Ref in vmem
 //   --> test/errors/lang/Tracing.cpp:271:48
 //   271 |   run([](pl::Ref x, pl::Ref o) { pl::atomic_add(o.at(0), x[0]); });
 //       |                                                ^
 //    in kernel 'kernel'
-//   need: an op that a TensorCore has
-//   have: atomic_add
-//   help: the programs of a TensorCore run one after the other: ref[i] += value
+//   need: a Ref in ANY or HBM, which all programs share
+//   have: a Ref in vmem
+//   help: programs do not share it: read, compute and write it, or give its BlockSpec .memory_space = any
 WRONG_PROGRAM(atomic_add) {
   run([](pl::Ref x, pl::Ref o) { pl::atomic_add(o.at(0), x[0]); });
 }

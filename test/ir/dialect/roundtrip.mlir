@@ -147,3 +147,12 @@ func.func @debug(%i: i32, %f: f32, %r: memref<8x128xf32, #tpu.memory_space<vmem>
   tpu.log_buffer "r" {shape = array<i64: 8, 128>} : %r : memref<8x128xf32, #tpu.memory_space<vmem>>
   return
 }
+
+// CHECK-LABEL: func.func @atomic
+func.func @atomic(%r: memref<8xf32, #tpu.memory_space<any>>, %s: memref<i32, #tpu.memory_space<hbm>>, %v: vector<8xf32>, %i: i32) {
+  // CHECK: tpu.atomic "add" %{{.*}}, %{{.*}} : memref<8xf32, #tpu.memory_space<any>>, vector<8xf32> -> vector<8xf32>
+  %0 = tpu.atomic "add" %r, %v : memref<8xf32, #tpu.memory_space<any>>, vector<8xf32> -> vector<8xf32>
+  // CHECK: tpu.atomic "cas" %{{.*}}, %{{.*}} expected %{{.*}} : i32 : memref<i32, #tpu.memory_space<hbm>>, i32 -> i32
+  %1 = tpu.atomic "cas" %s, %i expected %i : i32 : memref<i32, #tpu.memory_space<hbm>>, i32 -> i32
+  return
+}

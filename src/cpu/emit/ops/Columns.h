@@ -27,6 +27,7 @@ Reg elementAt(NativeLowering&, const View&, Reg at);
 bool copyTransposed(NativeLowering&, const View& from, const View& to);
 
 /// Tables for findLowering.
+std::span<const NativeOpRow> atomicOps();
 std::span<const NativeOpRow> bitcastOps();
 std::span<const NativeOpRow> iotaOps();
 std::span<const NativeOpRow> pickOps();

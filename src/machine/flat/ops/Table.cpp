@@ -9,9 +9,9 @@ namespace {
 const std::unordered_map<std::string_view, const FlatOpRow*>& table() {
   static const auto kTable = [] {
     std::unordered_map<std::string_view, const FlatOpRow*> all;
-    for (const auto rows : {bitsTable(), constantTable(), controlTable(), convTable(), debugTable(), elementwiseTable(),
-                            loadTable(), matmulTable(), matrixUnitTable(), reduceTable(), refTable(), shapeTable(),
-                            storeTable(), syncTable(), vectorTable()})
+    for (const auto rows : {atomicTable(), bitsTable(), constantTable(), controlTable(), convTable(), debugTable(),
+                            elementwiseTable(), loadTable(), matmulTable(), matrixUnitTable(), reduceTable(),
+                            refTable(), shapeTable(), storeTable(), syncTable(), vectorTable()})
       for (const FlatOpRow& row : rows) all.emplace(row.name, &row);
     return all;
   }();

@@ -17,6 +17,7 @@ struct FlatOpRow {
 };
 
 // One per file of this folder.
+std::span<const FlatOpRow> atomicTable();
 std::span<const FlatOpRow> bitsTable();
 std::span<const FlatOpRow> constantTable();
 std::span<const FlatOpRow> controlTable();

@@ -18,7 +18,8 @@ void AllOrders::add(Access access) {
   for (size_t i = all.size(); i > 0 && all.size() - i < kLookBack; --i) {
     const Access& a = all[i - 1];
     if (a.thread == access.thread && a.after == access.after && a.within == access.within &&
-        (a.write || !access.write) && contains(a.footprint, access.footprint))
+        (a.write || !access.write) && a.party.isAtomic() == access.party.isAtomic() &&
+        contains(a.footprint, access.footprint))
       return;
   }
   ++size_;
@@ -94,7 +95,8 @@ bool AllOrders::races(int64_t mostWork, const std::function<void(const Access&, 
       for (size_t j = 0; j < i; ++j) {
         if (++work > mostWork) return false;
         const Access &a = all[j], &b = all[i];
-        if (a.thread == b.thread || !(a.write || b.write) || !meet(a.footprint, b.footprint)) continue;
+        if (a.thread == b.thread || !conflict(a.write, a.party, b.write, b.party) || !meet(a.footprint, b.footprint))
+          continue;
         if (canCome(a, b) && canCome(b, a)) race(a, b);
       }
   return true;

@@ -27,12 +27,18 @@ struct Party {
   MemoryAccess::Kind kind = MemoryAccess::Kind::load;
   const SourcePlace* place = nullptr;  ///< of what is not a copy
   std::shared_ptr<const Copy> copy;
+  bool isAtomic() const { return kind == MemoryAccess::Kind::atomic; }
   bool isWindow() const {
     return kind == MemoryAccess::Kind::windowFetch || kind == MemoryAccess::Kind::windowWriteBack;
   }
   SourcePlace where() const { return copy ? copy->place : place ? *place : SourcePlace{}; }
   bool sameProgram(const Party& o) const { return device == o.device && core == o.core; }
 };
+
+/// Whether two unordered accesses to the same memory are a race: one writes, and not both are atomic.
+inline bool conflict(bool write, const Party& party, bool otherWrite, const Party& other) {
+  return (write || otherWrite) && !(party.isAtomic() && other.isAtomic());
+}
 
 struct Record {
   Epoch epoch;
@@ -45,15 +51,17 @@ class History {
  public:
   /// Calls `race` with each record that conflicts with this access of a thread whose clock is `clock`.
   template <class F>
-  void check(const Clock& clock, const Footprint& footprint, bool write, F&& race) const {
+  void check(const Clock& clock, const Footprint& footprint, bool write, const Party& party, F&& race) const {
     for (const Record& r : records_)
-      if ((write || r.write) && !clock.covers(r.epoch) && meet(r.footprint, footprint)) race(r);
+      if (conflict(write, party, r.write, r.party) && !clock.covers(r.epoch) && meet(r.footprint, footprint)) race(r);
   }
   /// `clock`: what its doer has seen. Records before it that it covers are dropped: an access that races with one of
   /// these races with this one too.
   void add(Record record, const Clock& clock) {
     std::erase_if(records_, [&](const Record& r) {
-      return (record.write || !r.write) && clock.covers(r.epoch) && contains(record.footprint, r.footprint);
+      const bool conflictsLess = record.party.isAtomic() && !r.party.isAtomic();
+      return (record.write || !r.write) && !conflictsLess && clock.covers(r.epoch) &&
+             contains(record.footprint, r.footprint);
     });
     records_.push_back(std::move(record));
   }

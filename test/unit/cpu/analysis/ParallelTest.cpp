@@ -59,6 +59,24 @@ TEST(Parallel, AnOutputBlockBelongsToOnePoint) {
   EXPECT_EQ(planOf({2, 4}, "parallel", rows("%j, %c0")).axes, 0);
 }
 
+/// Programs may update an output atomically in any order if its author says so; scratch belongs to one thread.
+TEST(Parallel, D8_AtomicUpdates) {
+  const auto plan = [](const std::string& semantics, bool ofScratch) {
+    TextKernel k({4}, semantics);
+    const Val x = k.input(rows()), o = k.output({.array = {32, 128}, .space = "any"});
+    const Val scratch = k.scratch("f32", {32, 128}, "any");
+    const Val one = k.splat(k.f32(1), {32, 128}), &to = ofScratch ? scratch : o;
+    k.raw("%updated = tpu.atomic \"add\" " + to.name + ", " + one.name + " : " + to.type + ", " + one.type + " -> " +
+          one.type);
+    return planParallel(k.package());
+  };
+  EXPECT_EQ(plan("parallel", false), (ParallelPlan{1, ""}));
+  EXPECT_EQ(plan("arbitrary", false).axes, 0);
+  EXPECT_EQ(plan("arbitrary", false).reason, "it updates output 0 atomically, and no grid axis is marked as parallel");
+  EXPECT_EQ(plan("parallel", true).axes, 0);
+  EXPECT_THAT(plan("parallel", true).reason, HasSubstr("scratch 0"));
+}
+
 TEST(Parallel, SumsOfGridIndicesAreDigits) {
   const auto map = [](const std::string& factor, std::vector<int64_t> grid) {
     return planOf(std::move(grid), "parallel",

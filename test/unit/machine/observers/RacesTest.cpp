@@ -143,6 +143,30 @@ TEST(Races, SH2_CoresThatWriteOneBlock) {
   }
 }
 
+/// Atomic updates by two cores are ordered one after another; a copy to the same elements is not.
+TEST(Races, D8_ACopyToWhatCoresUpdateAtomically) {
+  for (const bool copies : {false, true}) {
+    TextKernel k({2}, "parallel");
+    const Val x = k.input({.array = {8, 128}, .space = "any"}), o = k.output({.array = {8, 128}, .space = "any"});
+    const Val one = k.splat(k.f32(1), {8, 128}), sem = k.dmaSemaphore();
+    k.alias(0, 0);
+    k.raw("%updated = tpu.atomic \"add\" " + o.name + ", " + one.name + " : " + o.type + ", " + one.type + " -> " +
+          one.type);
+    if (copies) {
+      const Val v = k.scratch("f32", {8, 128});
+      k.store(one, v);
+      k.when(k.compare("eq", k.id(0), k.constant(1)), [&] {
+        k.dma(v, o, sem);
+        k.waitDma(v, o, sem);
+      });
+    }
+    const std::vector<std::vector<Array>> operands{{counting({8, 128})}};
+    const auto expected = copies ? std::set<std::string>{"SM4113"} : std::set<std::string>{};
+    EXPECT_EQ(codesOverSeeds(k, operands, 2), expected) << k.text();
+    EXPECT_EQ(codesOverSeeds(k, operands, 1), std::set<std::string>{});
+  }
+}
+
 TEST(Races, SH2_CarriedSumsAlongAnyParallelAxisAreFound) {
   for (const std::string semantics : {"parallel,arbitrary", "arbitrary,parallel", "parallel,parallel"}) {
     TextKernel k({2, 2}, semantics);
