@@ -11,9 +11,10 @@
 
 from smalti._arrays import ArrayType
 from smalti._conform import CaseOutcome, Conformance, conform
+from smalti._device import DeviceArray, DeviceProgram, device_array
 from smalti._errors import CheckError, Diagnostic, Error, Finding
 from smalti._module import Executable, Module, Report, check, compile, load, parse, run
 from smalti._smalti import version
 
 __all__ = ["ArrayType", "CaseOutcome", "CheckError", "Conformance", "Diagnostic", "Error", "Executable", "Finding", "Module",
-           "Report", "check", "compile", "conform", "load", "parse", "run", "version"]
+           "Report", "check", "compile", "conform", "device_array", "load", "parse", "run", "version"]

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from smalti import _arrays, _smalti
+from smalti import _arrays, _device, _smalti
 from smalti._arrays import ArrayType
+from smalti._device import DeviceProgram
 from smalti._errors import CheckError, Finding
 
 Option = str | int | float | bool
@@ -82,6 +83,19 @@ class Executable:
         for finding in report.findings:
             warnings.warn(str(finding), RuntimeWarning, stacklevel=2)
         return report.results
+
+
+    def bind(self, *inputs: Any, outputs: Sequence[Any] = (), graph: bool = False) -> DeviceProgram:
+        """The kernels with arrays on a GPU, ready to be launched any number of times; for the target "cuda".
+
+        Inputs and outputs are arrays of PyTorch or JAX on that GPU, which are used in place, or those of `device_array`; without
+        `outputs`, results are new arrays. With `graph`, the launches are one CUDA graph.
+
+        Raises Error: SM1008 and SM1017 for the wrong number or types of arrays, SM7207 for programs that need the host.
+        """
+        given = [_device.device_array(x).handle for x in inputs]
+        results = [_device.device_array(x).handle for x in outputs]
+        return DeviceProgram(_smalti.bind(self._handle, given, results, graph))
 
 
 class Module:

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "smalti/dlpack_interop.h"
+#include "Capsules.h"
 #include "smalti/error.h"
 
 namespace nb = nanobind;
@@ -25,14 +25,6 @@ std::vector<Array> viewsOf(const std::vector<Given>& given) {
     arrays.push_back(Array::view(std::move(type), const_cast<uint8_t*>(bytes.data())));
   }
   return arrays;
-}
-
-template <class Tensor>
-Tensor* take(const nb::object& capsule, const char* name, const char* used) {
-  if (!PyCapsule_IsValid(capsule.ptr(), name)) return nullptr;
-  auto* tensor = static_cast<Tensor*>(PyCapsule_GetPointer(capsule.ptr(), name));
-  PyCapsule_SetName(capsule.ptr(), used);
-  return tensor;
 }
 
 }  // namespace
@@ -79,11 +71,13 @@ nb::list toPython(const std::vector<Array>& arrays) {
 }
 
 nb::object fromDlpack(nb::object capsule) {
-  if (auto* tensor = take<dlpack::VersionedTensor>(capsule, "dltensor_versioned", "used_dltensor_versioned"))
-    return toPython(unwrap(from_dlpack(tensor, /*share_read_only=*/true)));
-  if (auto* tensor = take<dlpack::ManagedTensor>(capsule, "dltensor", "used_dltensor"))
-    return toPython(unwrap(from_dlpack(tensor)));
-  throw nb::type_error("__dlpack__ gave no capsule named 'dltensor' or 'dltensor_versioned'");
+  struct Import {
+    nb::object operator()(dlpack::VersionedTensor* t) const {
+      return toPython(unwrap(from_dlpack(t, /*share_read_only=*/true)));
+    }
+    nb::object operator()(dlpack::ManagedTensor* t) const { return toPython(unwrap(from_dlpack(t))); }
+  };
+  return takeTensor(capsule, Import{});
 }
 
 }  // namespace smalti::python

@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "Arrays.h"
+#include "Device.h"
 #include "Errors.h"
 #include "Interruptible.h"
 #include "Options.h"
@@ -117,5 +118,6 @@ NB_MODULE(_smalti, m) {
   m.def("from_dlpack", &fromDlpack);
   m.def("check_options", [](const OptionList& options) { settingsFrom({}, options); });
   m.def("version", &version);
+  addDevice(m);
   addXlaCall(m);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/DeviceProgram.h"
 #include "smalti/executable.h"
 
 namespace smalti {
@@ -16,6 +17,16 @@ struct Executable::State {
   virtual Result<RunReport> execute(std::vector<Array> inputs, std::span<Array> into, const ExecuteOptions&) const = 0;
   /// With `options`, which need not be looked at again for each call.
   virtual Result<RunReport> execute(std::vector<Array> inputs) const { return execute(std::move(inputs), {}, options); }
+
+  /// `inputs`: arrays of the right number and types on a GPU. SM7207: the target is not a GPU.
+  virtual Result<std::shared_ptr<const DeviceProgram::State>> bind(std::span<const DeviceArray> inputs,
+                                                                   const BindOptions&) const {
+    return fail({.code = "SM7207",
+                 .message = "the executable does not run on a GPU",
+                 .place = {},
+                 .need = "an executable for the target cuda, without checks",
+                 .help = "compile it with the setting target cuda"});
+  }
 
   std::vector<ArrayType> arguments, results;
   /// (input, output): the output begins as the input and may be the same memory, which the input loses then.

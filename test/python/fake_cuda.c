@@ -3,6 +3,7 @@
  * has no memory), "full" (no memory), "faulty" (kernels fault), "early" (kernels end early), "endless" (kernels use up their
  * rounds), else one that works. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,17 +33,88 @@ static int occupancy(int *blocks, void *f, int threads, size_t shared) {
   return (void)f, (void)threads, (void)shared, *blocks = 2, 0;
 }
 static int allocate(unsigned long long *at, size_t bytes) {
-  return is("full") || (is("two") && current != 2) ? 2 : (*at = (uintptr_t)calloc(1, bytes), 0);
+  bytes = (bytes + 255) / 256 * 256; /* as the driver aligns memory */
+  return is("full") || (is("two") && current != 2) ? 2 : (*at = (uintptr_t)memset(aligned_alloc(256, bytes), 0, bytes), 0);
 }
 static int release(unsigned long long at) { return free((void *)(uintptr_t)at), 0; }
 static int in(unsigned long long to, const void *from, size_t n) { return memcpy((void *)(uintptr_t)to, from, n), 0; }
 static int out(void *to, unsigned long long from, size_t n) { return memcpy(to, (void *)(uintptr_t)from, n), 0; }
+/* What streams execute at once, a stream that captures keeps for its graph. */
+struct Work {
+  unsigned long long to, from;
+  size_t bytes;
+  int32_t *ended;
+};
+struct Graph {
+  struct Work work[64];
+  int n;
+};
+static struct Graph *captured;
+static void *capturing;
+static int execute(struct Work w) {
+  if (w.bytes) memcpy((void *)(uintptr_t)w.to, (void *)(uintptr_t)w.from, w.bytes);
+  if (w.ended) *w.ended = is("early") ? 1 : is("endless") ? 3 : 0;
+  return 0;
+}
+static int add(void *stream, struct Work w) {
+  if (!stream || stream != capturing) return execute(w);
+  return captured->n == 64 ? 1 : (captured->work[captured->n++] = w, 0);
+}
+static int onDevice(unsigned long long to, unsigned long long from, size_t n, void *stream) {
+  return add(stream, (struct Work){.to = to, .from = from, .bytes = n});
+}
+static int fill8(unsigned long long at, unsigned char bits, size_t n, void *stream) {
+  return (void)stream, memset((void *)(uintptr_t)at, bits, n), 0;
+}
+static int fill16(unsigned long long at, unsigned short bits, size_t n, void *stream) {
+  for (size_t i = 0; i < n; ++i) ((unsigned short *)(uintptr_t)at)[i] = bits;
+  return (void)stream, 0;
+}
+static int fill32(unsigned long long at, unsigned bits, size_t n, void *stream) {
+  for (size_t i = 0; i < n; ++i) ((unsigned *)(uintptr_t)at)[i] = bits;
+  return (void)stream, 0;
+}
+static int newStream(void **stream, unsigned flags) { return (void)flags, *stream = malloc(1), 0; }
+static int freeHandle(void *handle) { return free(handle), 0; }
+/* Events say in which order streams were: "order EARLIER LATER" on the error stream, with FAKE_CUDA_TRACE. */
+static int newEvent(void **event, unsigned flags) { return (void)flags, *event = calloc(1, sizeof(void *)), 0; }
+static int record(void *event, void *stream) { return *(void **)event = stream, 0; }
+static int waitEvent(void *stream, void *event, unsigned flags) {
+  if (getenv("FAKE_CUDA_TRACE")) fprintf(stderr, "order %zu %zu\n", (size_t)*(void **)event, (size_t)stream);
+  return (void)flags, 0;
+}
+static int beginCapture(void *stream, int mode) {
+  return (void)mode, capturing = stream, captured = calloc(1, sizeof *captured), 0;
+}
+static int endCapture(void *stream, void **graph) { return *graph = captured, capturing = NULL, stream == NULL; }
+static int instantiate(void **made, void *graph, unsigned long long flags) {
+  struct Graph *copy = malloc(sizeof *copy);
+  return (void)flags, *copy = *(struct Graph *)graph, *made = copy, 0;
+}
+static int launchGraph(void *made, void *stream) {
+  const struct Graph *graph = made;
+  for (int i = 0; i < graph->n; ++i) execute(graph->work[i]);
+  return (void)stream, 0;
+}
+
 static int launch(void *f, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz, unsigned shared,
                   void *stream, void **arguments, void **extra) {
   const unsigned long long status = *(unsigned long long *)arguments[2];
-  *(int32_t *)(uintptr_t)status = is("early") ? 1 : is("endless") ? 3 : 0;
-  return (void)f, (void)shared, (void)stream, (void)extra,
+  return (void)f, (void)shared, (void)extra, add(stream, (struct Work){.ended = (int32_t *)(uintptr_t)status}) ||
          !(x > 0 && y == 1 && z == 1 && threads % 32 == 0 && ty == 1 && tz == 1 && arguments);
+}
+/* A map holds its arguments; the driver's own conditions (CUDA Driver API, cuTensorMapEncodeTiled) are checked. */
+static int encode(void *map, int type, uint32_t rank, void *address, const uint64_t *extents, const uint64_t *strides,
+                  const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int fill) {
+  static const int bytes[] = {1, 2, 4};
+  (void)promotion, (void)interleave, (void)fill;
+  if ((uintptr_t)map % 64 || (uintptr_t)address % 16 || rank < 1 || rank > 5 || type < 0 || type > 2) return 1;
+  for (uint32_t d = 0; d < rank; ++d) {
+    if (extents[d] < 1 || extents[d] > (1ull << 32) || box[d] < 1 || box[d] > 256 || steps[d] != 1) return 1;
+    if (d + 1 < rank && strides[d] % 16) return 1;
+  }
+  if (swizzle == 3 && box[0] * (uint32_t)bytes[type] > 128) return 1;
+  return memcpy(map, &address, sizeof address), 0;
 }
 static int text(int error, const char **t) {
   return *t = error == 2 ? "out of memory" : error == 700 ? "an illegal memory access was encountered" : "no", 0;
@@ -57,7 +129,13 @@ int cuGetProcAddress_v2(const char *name, void **address, int v, uint64_t flags,
              {"cuCtxSetCurrent", set}, {"cuCtxSynchronize", synchronize}, {"cuModuleLoadDataEx", load},
              {"cuModuleUnload", unload}, {"cuModuleGetFunction", function}, {"cuFuncSetAttribute", setFunction},
              {"cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy}, {"cuMemAlloc", allocate}, {"cuMemFree", release},
-             {"cuMemcpyHtoD", in}, {"cuMemcpyDtoH", out}, {"cuLaunchKernel", launch}, {"cuGetErrorString", text}};
+             {"cuMemcpyHtoD", in}, {"cuMemcpyDtoH", out}, {"cuLaunchKernel", launch}, {"cuGetErrorString", text},
+             {"cuMemcpyDtoDAsync", onDevice}, {"cuMemsetD8Async", fill8}, {"cuMemsetD16Async", fill16},
+             {"cuMemsetD32Async", fill32}, {"cuStreamCreate", newStream}, {"cuStreamDestroy", freeHandle},
+             {"cuStreamWaitEvent", waitEvent}, {"cuEventCreate", newEvent}, {"cuEventRecord", record},
+             {"cuEventDestroy", freeHandle}, {"cuStreamBeginCapture", beginCapture}, {"cuStreamEndCapture", endCapture},
+             {"cuGraphInstantiateWithFlags", instantiate}, {"cuGraphLaunch", launchGraph}, {"cuGraphDestroy", freeHandle},
+             {"cuGraphExecDestroy", freeHandle}, {"cuTensorMapEncodeTiled", encode}};
   (void)v, (void)flags, (void)status;
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
     if (!strcmp(all[i].name, name)) return *address = all[i].function, 0;

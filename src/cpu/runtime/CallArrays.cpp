@@ -1,5 +1,6 @@
 #include "cpu/runtime/CallArrays.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -128,6 +129,28 @@ Result<Array> KernelArrays::makeResult(size_t i, std::span<const Array> operands
   auto made = given ? into[i] : Array::allocate(std::move(type));
   if (made && !written_[i]) makeUndefined(*made, resultTypes_[i].dtype);
   return made;
+}
+
+std::string KernelArrays::converted() const {
+  for (size_t i = 0; i < operandTypes_.size(); ++i)
+    if (storageDiffers(operandTypes_[i].dtype, inside_[i]))
+      return fmt::format("operand {}, {}", i, operandTypes_[i].str());
+  for (size_t i = 0; i < resultTypes_.size(); ++i)
+    if (resultDiffers(i)) return fmt::format("result {}, {}", i, resultTypes_[i].str());
+  return "";
+}
+
+std::optional<KernelArrays::Fill> KernelArrays::fillOf(size_t result) const {
+  const bool aliased =
+      std::ranges::any_of(aliases_, [&](const Alias& a) { return a.output == static_cast<int>(result); });
+  if (aliased || written_[result]) return std::nullopt;
+  const ArrayType& type = resultTypes_[result];
+  auto one = Array::allocate({type.dtype, {1}});
+  if (!one) return std::nullopt;
+  makeUndefined(*one, type.dtype);
+  Fill fill{.elements = type.elements(), .elementBytes = static_cast<int>(storage_bytes(type.dtype))};
+  std::memcpy(&fill.bits, one->data(), std::min<size_t>(sizeof(fill.bits), static_cast<size_t>(one->bytes())));
+  return fill;
 }
 
 /// Unsigned integers have their own minimum and maximum.

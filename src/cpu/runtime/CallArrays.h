@@ -2,6 +2,7 @@
 // operand may be aliased to, memory that starts undefined.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,18 @@ class KernelArrays {
   DType insideResult(size_t i) const { return inside_[operandTypes_.size() + i]; }
   /// The result that is aliased to an operand; -1: none.
   int aliasOf(size_t operand) const;
+  /// Whether the kernel may write to an operand that is aliased to no result.
+  bool isOverwritten(size_t operand) const { return overwritten_[operand]; }
+  /// The first array that the kernel stores with another dtype ("operand 1, pred[8]"); "": none.
+  std::string converted() const;
+  /// Undefined elements: the same bits for each.
+  struct Fill {
+    int64_t elements = 0;
+    int elementBytes = 4;
+    uint32_t bits = 0;
+  };
+  /// The elements of a result before the kernel runs; nullopt: it is written completely, or aliased to an operand.
+  std::optional<Fill> fillOf(size_t result) const;
   /// Bytes of all operands and results, in the caller's dtypes.
   int64_t bytes() const { return bytes_; }
 

@@ -1,6 +1,7 @@
 #include "driver/program/Executables.h"
 
 #include "driver/Module.h"
+#include "driver/program/BindOnGpu.h"
 #include "driver/program/ProgramRunner.h"
 #include "driver/program/TimeLimit.h"
 
@@ -66,6 +67,10 @@ class ProgramExecutable : public Executable::State {
     return run(std::move(inputs), into, fromPublic(chosen));
   }
   Result<RunReport> execute(std::vector<Array> inputs) const override { return run(std::move(inputs), {}, settings_); }
+  Result<std::shared_ptr<const DeviceProgram::State>> bind(std::span<const DeviceArray> inputs,
+                                                           const BindOptions& chosen) const override {
+    return bindOnGpu(compiled_, inputs, chosen, settings_.stepLimit);
+  }
 
  private:
   Result<RunReport> run(std::vector<Array>&& inputs, std::span<Array> into, const ExecuteSettings& settings) const {

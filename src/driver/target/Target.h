@@ -14,6 +14,10 @@
 #include "ir/Program.h"
 #include "machine/Machine.h"
 
+namespace smalti::gpu {
+class CudaKernel;
+}
+
 namespace smalti::driver {
 
 struct CodeRequest;
@@ -37,6 +41,8 @@ class TargetKernel {
                                             std::span<Array> into = {}) const = 0;
   /// Of a target that compiles ahead of time.
   virtual std::optional<CodeReport> code() const { return std::nullopt; }
+  /// Code that can be launched with arrays on a GPU; null: there is none, or it checks itself.
+  virtual const gpu::CudaKernel* onGpu() const { return nullptr; }
 };
 using KernelCompiler =
     std::function<Result<std::shared_ptr<const TargetKernel>>(const KernelPackage&, const CompileOptions&)>;

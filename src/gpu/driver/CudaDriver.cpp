@@ -84,7 +84,18 @@ Result<CudaDriver> CudaDriver::load(const std::string& name) {
       entries.find("cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050, f.occupancy) &&
       entries.find("cuMemAlloc", 3020, f.allocate) && entries.find("cuMemFree", 3020, f.release) &&
       entries.find("cuMemcpyHtoD", 3020, f.copyIn) && entries.find("cuMemcpyDtoH", 3020, f.copyOut) &&
-      entries.find("cuLaunchKernel", 4000, f.launch) && entries.find("cuGetErrorString", 6000, f.errorText);
+      entries.find("cuLaunchKernel", 4000, f.launch) && entries.find("cuGetErrorString", 6000, f.errorText) &&
+      entries.find("cuMemcpyDtoDAsync", 3020, f.copyOnDevice) && entries.find("cuMemsetD8Async", 3020, f.fill8) &&
+      entries.find("cuMemsetD16Async", 3020, f.fill16) && entries.find("cuMemsetD32Async", 3020, f.fill32) &&
+      entries.find("cuStreamCreate", 2000, f.streamCreate) && entries.find("cuStreamDestroy", 4000, f.streamDestroy) &&
+      entries.find("cuStreamWaitEvent", 3020, f.streamWaitEvent) &&
+      entries.find("cuEventCreate", 2000, f.eventCreate) && entries.find("cuEventRecord", 2000, f.eventRecord) &&
+      entries.find("cuEventDestroy", 4000, f.eventDestroy) &&
+      entries.find("cuStreamBeginCapture", 10010, f.captureBegin) &&
+      entries.find("cuStreamEndCapture", 10000, f.captureEnd) &&
+      entries.find("cuGraphInstantiateWithFlags", 11040, f.graphInstantiate) &&
+      entries.find("cuGraphLaunch", 10000, f.graphLaunch) && entries.find("cuGraphDestroy", 10000, f.graphDestroy) &&
+      entries.find("cuGraphExecDestroy", 10000, f.graphExecDestroy);
   entries.find("cuTensorMapEncodeTiled", 12000, f.tensorMapEncode);
   if (!all) return fail(missing("the NVIDIA driver lacks functions that its version should have"));
   if (const int result = initialise(0); result != 0) {

@@ -15,7 +15,7 @@ namespace smalti::gpu {
 // As in cuda.h.
 using CudaDevice = int;
 using CudaAddress = unsigned long long;
-using CudaHandle = void*;  ///< of contexts, modules, functions
+using CudaHandle = void*;  ///< of contexts, modules, functions, streams, events, graphs
 
 struct CudaFunctions {
   int (*deviceGetCount)(int*) = nullptr;
@@ -37,6 +37,23 @@ struct CudaFunctions {
   int (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle, void**,
                 void**) = nullptr;
   int (*errorText)(int, const char**) = nullptr;
+  // On a stream: they return before the work is done.
+  int (*copyOnDevice)(CudaAddress, CudaAddress, size_t, CudaHandle) = nullptr;
+  int (*fill8)(CudaAddress, unsigned char, size_t, CudaHandle) = nullptr;
+  int (*fill16)(CudaAddress, unsigned short, size_t, CudaHandle) = nullptr;
+  int (*fill32)(CudaAddress, unsigned, size_t, CudaHandle) = nullptr;
+  int (*streamCreate)(CudaHandle*, unsigned) = nullptr;
+  int (*streamDestroy)(CudaHandle) = nullptr;
+  int (*streamWaitEvent)(CudaHandle, CudaHandle, unsigned) = nullptr;
+  int (*eventCreate)(CudaHandle*, unsigned) = nullptr;
+  int (*eventRecord)(CudaHandle, CudaHandle) = nullptr;
+  int (*eventDestroy)(CudaHandle) = nullptr;
+  int (*captureBegin)(CudaHandle, int) = nullptr;
+  int (*captureEnd)(CudaHandle, CudaHandle*) = nullptr;
+  int (*graphInstantiate)(CudaHandle*, CudaHandle, unsigned long long) = nullptr;
+  int (*graphLaunch)(CudaHandle, CudaHandle) = nullptr;
+  int (*graphDestroy)(CudaHandle) = nullptr;
+  int (*graphExecDestroy)(CudaHandle) = nullptr;
   /// Null before CUDA 12.
   int (*tensorMapEncode)(void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*,
                          const uint32_t*, int, int, int, int) = nullptr;

@@ -7,6 +7,7 @@
 
 #include "base/MemoryAccount.h"
 #include "cpu/runtime/CallArrays.h"
+#include "gpu/driver/DeviceMemory.h"
 #include "gpu/driver/TensorMaps.h"
 
 namespace smalti::gpu {
@@ -17,28 +18,7 @@ constexpr int kProcessors = 16, kDynamicShared = 8, kErrorLog = 5, kErrorLogByte
 /// So many rounds of loops take longer than anybody waits; a kernel that does not end would keep the GPU.
 constexpr int64_t kMostRounds = int64_t{1} << 40;
 
-/// Memory of the device.
-class DeviceMemory {
- public:
-  explicit DeviceMemory(const CudaDriver& driver) : driver_(&driver) {}
-  DeviceMemory(DeviceMemory&& other) noexcept : driver_(other.driver_), at_(std::exchange(other.at_, 0)) {}
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-  ~DeviceMemory() {
-    if (at_) driver_->call().release(at_);
-  }
-  Status allocate(int64_t bytes) {
-    return driver_->check(driver_->call().allocate(&at_, static_cast<size_t>(std::max<int64_t>(bytes, 1))),
-                          fmt::format("allot {} bytes on the GPU", bytes));
-  }
-  CudaAddress at() const { return at_; }
-
- private:
-  const CudaDriver* driver_;
-  CudaAddress at_ = 0;
-};
-
-class LoadedKernel : public CudaKernel {
+class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<LoadedKernel> {
  public:
   LoadedKernel(const CudaGpu& gpu, const KernelPackage& package, eval::Poison poison, const DeviceKernel& lowered)
       : gpu_(gpu), driver_(gpu.driver()), arrays_(package, poison, lowered.written), lowered_(lowered) {}
@@ -69,6 +49,65 @@ class LoadedKernel : public CudaKernel {
     return {};
   }
 
+  const CudaGpu& gpu() const override { return gpu_; }
+
+  Result<std::unique_ptr<BoundKernel>> bind(std::span<const CudaAddress> operands, std::span<const CudaAddress> results,
+                                            const CudaCall& options) const override {
+    if (Status ok = bindable(); !ok) return fail(std::move(ok.error()));
+    if (Status ok = gpu_.use(); !ok) return fail(std::move(ok.error()));
+    std::vector<DeviceMemory> memory;
+    const auto keep = [&](Result<DeviceMemory> made) -> Result<CudaAddress> {
+      if (!made) return fail(std::move(made.error()));
+      memory.push_back(std::move(*made));
+      return memory.back().at();
+    };
+    std::vector<BoundKernel::Copy> copies;
+    std::vector<CudaAddress> addresses(operands.begin(), operands.end());
+    addresses.insert(addresses.end(), results.begin(), results.end());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const int alias = arrays_.aliasOf(i);
+      const int64_t bytes = arrays_.operandBytes(i);
+      if (alias < 0 && !arrays_.isOverwritten(i)) continue;
+      if (alias >= 0) {
+        addresses[i] = results[static_cast<size_t>(alias)];
+      } else {
+        DeviceMemory copy(driver_);
+        if (Status ok = copy.allocate(bytes); !ok) return fail(std::move(ok.error()));
+        addresses[i] = copy.at();
+        memory.push_back(std::move(copy));
+      }
+      if (bytes > 0 && addresses[i] != operands[i]) copies.push_back({addresses[i], operands[i], bytes});
+    }
+    std::vector<BoundKernel::Fill> fills;
+    for (size_t i = 0; i < results.size(); ++i)
+      if (const auto fill = arrays_.fillOf(i); fill && fill->elements > 0)
+        fills.push_back({results[i], fill->elements, fill->elementBytes, fill->bits});
+    BoundKernel::Launch launch{.function = function_,
+                               .points = gridPoints(lowered_.sharedBounds, {}),
+                               .rounds = options.stepLimit > 0 ? std::min(options.stepLimit, kMostRounds) : kMostRounds,
+                               .threads = lowered_.allThreads(),
+                               .sharedBytes = static_cast<unsigned>(lowered_.sharedBytes)};
+    launch.blocks = std::clamp<int64_t>(launch.points, 1, blocksAtOnce_);
+    const auto arrays = keep(
+        DeviceMemory::copyOf(driver_, addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress))));
+    if (!arrays) return fail(arrays.error());
+    const int32_t none = 0;
+    const auto ended = keep(DeviceMemory::copyOf(driver_, &none, sizeof(none)));
+    if (!ended) return fail(ended.error());
+    DeviceMemory workspace(driver_);
+    if (Status ok = workspace.allocate(launch.blocks * lowered_.workspaceBytes); !ok)
+      return fail(std::move(ok.error()));
+    launch.arrays = *arrays;
+    launch.ended = *ended;
+    launch.workspace = workspace.at();
+    memory.push_back(std::move(workspace));
+    auto maps = encodeTensorMaps(driver_, lowered_.maps, addresses);
+    if (!maps) return fail(std::move(maps.error()));
+    launch.maps = std::move(*maps);
+    return std::make_unique<BoundKernel>(gpu_, shared_from_this(), std::move(launch), std::move(copies),
+                                         std::move(fills), std::move(memory));
+  }
+
   Result<LaunchResult> call(std::span<const Array> operands, const CudaCall& options) const override {
     return launchWithPrintBuffer(lowered_, [&](int64_t printBytes) { return callOnce(operands, options, printBytes); });
   }
@@ -89,7 +128,7 @@ class LoadedKernel : public CudaKernel {
         continue;
       }
       const int64_t bytes = isResult ? arrays_.resultBytes(i - operands.size()) : arrays_.operandBytes(i);
-      auto copy = toDevice(arrays.pointers[i], bytes);
+      auto copy = DeviceMemory::copyOf(driver_, arrays.pointers[i], bytes);
       if (!copy) return fail(std::move(copy.error()));
       addresses[i] = copy->at();
       copies.push_back(std::move(*copy));
@@ -98,13 +137,14 @@ class LoadedKernel : public CudaKernel {
     int64_t blocks = std::clamp<int64_t>(points, 1, blocksAtOnce_);
     std::vector<int64_t> buffer(static_cast<size_t>((PrintOps::kHeaderBytes + printBytes) / 8));
     buffer[0] = printBytes;
-    auto onDevice = toDevice(buffer.data(), static_cast<int64_t>(buffer.size() * sizeof(int64_t)));
+    auto onDevice = DeviceMemory::copyOf(driver_, buffer.data(), static_cast<int64_t>(buffer.size() * sizeof(int64_t)));
     if (!onDevice) return fail(std::move(onDevice.error()));
     addresses.push_back(onDevice->at());
-    auto pointers = toDevice(addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress)));
+    auto pointers =
+        DeviceMemory::copyOf(driver_, addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress)));
     if (!pointers) return fail(std::move(pointers.error()));
     int32_t status = 0;
-    auto ended = toDevice(&status, sizeof(status));
+    auto ended = DeviceMemory::copyOf(driver_, &status, sizeof(status));
     if (!ended) return fail(std::move(ended.error()));
     DeviceMemory workspace(driver_);
     Status allocated = workspace.allocate(blocks * lowered_.workspaceBytes);
@@ -143,6 +183,20 @@ class LoadedKernel : public CudaKernel {
     return result;
   }
 
+  Status bindable() const {
+    const auto refuse = [](std::string what) -> Status {
+      return fail({.code = "SM7207",
+                   .message = "the kernel cannot be called with arrays on the GPU",
+                   .place = {},
+                   .have = std::move(what),
+                   .help = "call it with arrays of the host: execute"});
+    };
+    if (std::ranges::count(lowered_.sharedBounds, kDynamicBound)) return refuse("a grid whose size each call passes");
+    if (lowered_.prints) return refuse("debug prints");
+    if (const std::string array = arrays_.converted(); !array.empty()) return refuse(array);
+    return {};
+  }
+
   /// Without a step limit, the machine would not end either.
   static Diagnostic endless() {
     return {.code = "SM7206",
@@ -150,16 +204,6 @@ class LoadedKernel : public CudaKernel {
             .place = {},
             .need = fmt::format("at most {} iterations of loops in a block of threads", kMostRounds),
             .help = "look for a loop whose condition never becomes false; --step-limit ends it earlier"};
-  }
-
-  Result<DeviceMemory> toDevice(const void* from, int64_t bytes) const {
-    DeviceMemory made(driver_);
-    if (Status ok = made.allocate(bytes); !ok) return fail(std::move(ok.error()));
-    if (Status ok = driver_.check(bytes ? driver_.call().copyIn(made.at(), from, static_cast<size_t>(bytes)) : 0,
-                                  "copy to the GPU");
-        !ok)
-      return fail(std::move(ok.error()));
-    return made;
   }
 
   Status launch(CudaAddress pointers, CudaAddress workspace, CudaAddress ended, int64_t points, int64_t blocks,

@@ -4,18 +4,17 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/MostDimensions.h"
 #include "base/RowMajor.h"
-#include "smalti/dlpack_interop.h"
+#include "lang/arrays/DlpackTensors.h"
 
 namespace smalti {
 namespace {
 
 using dlpack::ManagedTensor;
 using dlpack::VersionedTensor;
-
-constexpr int32_t kCpu = 1;
 
 struct Row {
   DType dtype;
@@ -59,13 +58,6 @@ struct Lent {
   Managed tensor{};
 };
 
-template <class Managed>
-struct Release {
-  void operator()(Managed* t) const {
-    if (t && t->deleter) t->deleter(t);
-  }
-};
-
 /// Whether elements are contiguous; strides of axes of size 1 do not matter.
 bool isDense(const Shape& shape, const Shape& strides) {
   const Shape dense = rowMajorStrides(shape);
@@ -86,9 +78,12 @@ bool isAligned(const std::byte* data, DType dtype) {
   return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(storage_bytes(dtype)) == 0;
 }
 
-/// The array as a tensor of either kind; the rest of the kind's fields are the caller's to fill.
+}  // namespace
+
+namespace dlpack {
+
 template <class Managed>
-Result<Managed*> lend(const Array& array) {
+Result<Managed*> lend(const Array& array, Device device) {
   const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const Row& r) { return r.dtype == array.dtype(); });
   if (array.is_traced()) return fail(refused("a traced array has no memory", "a computed array", array.type().str()));
   if (row == kTypes.end())
@@ -96,7 +91,7 @@ Result<Managed*> lend(const Array& array) {
                         std::string(name(array.dtype()))));
   auto lent = std::make_unique<Lent<Managed>>(Lent<Managed>{array, array.shape(), rowMajorStrides(array.shape())});
   lent->tensor.dl_tensor = {.data = lent->array.data(),
-                            .device = {kCpu, 0},
+                            .device = device,
                             .ndim = static_cast<int32_t>(array.rank()),
                             .dtype = {row->code, static_cast<uint8_t>(bitsOf(row->dtype)), 1},
                             .shape = lent->shape.data(),
@@ -107,70 +102,91 @@ Result<Managed*> lend(const Array& array) {
   return &lent.release()->tensor;
 }
 
-/// An Array of the tensor's elements, which `owner` keeps.
-Result<Array> taken(const dlpack::Tensor& t, std::shared_ptr<void> owner, bool mayShare) {
-  if (t.device.device_type != kCpu)
-    return fail(refused("the tensor is not in the CPU's memory", "device type 1 (CPU)",
-                        fmt::format("device type {}", t.device.device_type)));
-  const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const Row& r) {
-    return r.code == t.dtype.code && bitsOf(r.dtype) == t.dtype.bits && t.dtype.lanes == 1;
-  });
-  if (row == kTypes.end())
-    return fail(refused("the tensor's dtype is not supported", "integers, floats, bfloat or bool, one lane",
-                        fmt::format("code {}, {} bits, {} lanes", t.dtype.code, t.dtype.bits, t.dtype.lanes)));
-  if (!hasShape(t))
-    return fail(
-        refused("the tensor has no shape",
-                fmt::format("at most {} axes, of sizes of 0 or more whose product 64 bits hold", kMostDimensions),
-                fmt::format("{} axes", t.ndim)));
-  const ArrayType type{row->dtype, Shape(t.shape, t.shape + t.ndim)};
-  if (!t.data && type.elements() > 0)
-    return fail(refused("the tensor has no memory", fmt::format("{} bytes", type.bytes()), "a null pointer"));
-  auto* data = static_cast<std::byte*>(t.data) + t.byte_offset;
-  const Shape strides = t.strides ? Shape(t.strides, t.strides + t.ndim) : rowMajorStrides(type.shape);
-  if (mayShare && isDense(type.shape, strides) && isAligned(data, type.dtype))
-    return Array::view(type, data, std::move(owner));
-  Shape bytes = strides;
-  for (int64_t& s : bytes) s *= storage_bytes(type.dtype);
-  return from_strided(type, data, bytes);
-}
+template Result<ManagedTensor*> lend(const Array&, Device);
+template Result<VersionedTensor*> lend(const Array&, Device);
 
-}  // namespace
-
-Result<ManagedTensor*> to_dlpack(const Array& array) { return lend<ManagedTensor>(array); }
-
-Result<VersionedTensor*> to_dlpack_versioned(const Array& array, dlpack::Version newest, uint64_t flags) {
-  if (newest.major < dlpack::kVersion.major)
+Result<VersionedTensor*> lendVersioned(const Array& array, Device device, Version newest, uint64_t flags) {
+  if (newest.major < kVersion.major)
     return fail({.code = "SM6308",
                  .message = "the consumer does not understand versioned tensors",
                  .place = {},
                  .need = "DLPack 1.0 or later",
                  .have = fmt::format("at most {}.{}", newest.major, newest.minor),
                  .help = "give it a DLManagedTensor: to_dlpack"});
-  auto lent = lend<VersionedTensor>(array);
+  auto lent = lend<VersionedTensor>(array, device);
   if (!lent) return lent;
-  (*lent)->version = dlpack::kVersion;
+  (*lent)->version = kVersion;
   (*lent)->flags = flags;
   return lent;
 }
 
+Result<Array> taken(const Tensor& t, std::shared_ptr<void> owner, int32_t deviceType, bool mayShare) {
+  const bool onCpu = deviceType == kCpu;
+  const auto no = [&](std::string message, std::string need, std::string have) {
+    Diagnostic d = refused(std::move(message), std::move(need), std::move(have));
+    if (!onCpu) d.help = "copy the elements to a row-major tensor on the GPU, of a dtype that both have";
+    return fail(std::move(d));
+  };
+  if (t.device.device_type != deviceType)
+    return no(onCpu ? "the tensor is not in the CPU's memory" : "the tensor is not in a GPU's memory",
+              onCpu ? "device type 1 (CPU)" : "device type 2 (CUDA)",
+              fmt::format("device type {}", t.device.device_type));
+  const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const Row& r) {
+    return r.code == t.dtype.code && bitsOf(r.dtype) == t.dtype.bits && t.dtype.lanes == 1;
+  });
+  if (row == kTypes.end())
+    return no("the tensor's dtype is not supported", "integers, floats, bfloat or bool, one lane",
+              fmt::format("code {}, {} bits, {} lanes", t.dtype.code, t.dtype.bits, t.dtype.lanes));
+  if (!hasShape(t))
+    return no("the tensor has no shape",
+              fmt::format("at most {} axes, of sizes of 0 or more whose product 64 bits hold", kMostDimensions),
+              fmt::format("{} axes", t.ndim));
+  const ArrayType type{row->dtype, Shape(t.shape, t.shape + t.ndim)};
+  if (!t.data && type.elements() > 0)
+    return no("the tensor has no memory", fmt::format("{} bytes", type.bytes()), "a null pointer");
+  auto* data = static_cast<std::byte*>(t.data) + t.byte_offset;
+  const Shape strides = t.strides ? Shape(t.strides, t.strides + t.ndim) : rowMajorStrides(type.shape);
+  if (mayShare && isDense(type.shape, strides) && isAligned(data, type.dtype))
+    return Array::view(type, data, std::move(owner));
+  if (!onCpu)
+    return no("the tensor cannot be used in place", "row-major elements, aligned to their size",
+              fmt::format("strides [{}] of {}, address {:#x}", fmt::join(strides, ", "), type.str(),
+                          reinterpret_cast<uintptr_t>(data)));
+  Shape bytes = strides;
+  for (int64_t& s : bytes) s *= storage_bytes(type.dtype);
+  return from_strided(type, data, bytes);
+}
+
+Status checkVersion(const VersionedTensor& tensor) {
+  if (tensor.version.major <= kVersion.major) return {};
+  return fail({.code = "SM6308",
+               .message = "the tensor uses a newer version of DLPack with a different layout",
+               .place = {},
+               .need = fmt::format("major version {}", kVersion.major),
+               .have = fmt::format("version {}.{}", tensor.version.major, tensor.version.minor),
+               .help = "ask the producer for an older one: __dlpack__(max_version=(1, 0))"});
+}
+
+}  // namespace dlpack
+
+Result<ManagedTensor*> to_dlpack(const Array& array) { return dlpack::lend<ManagedTensor>(array, {dlpack::kCpu, 0}); }
+
+Result<VersionedTensor*> to_dlpack_versioned(const Array& array, dlpack::Version newest, uint64_t flags) {
+  return dlpack::lendVersioned(array, {dlpack::kCpu, 0}, newest, flags);
+}
+
 Result<Array> from_dlpack(ManagedTensor* tensor) {
   if (!tensor) return fail(refused("there is no tensor", "a DLManagedTensor", "null"));
-  const std::shared_ptr<ManagedTensor> owner(tensor, Release<ManagedTensor>{});
-  return taken(tensor->dl_tensor, owner, true);
+  const std::shared_ptr<ManagedTensor> owner(tensor, dlpack::Release<ManagedTensor>{});
+  return dlpack::taken(tensor->dl_tensor, owner, dlpack::kCpu, true);
 }
 
 Result<Array> from_dlpack(VersionedTensor* tensor, bool share_read_only) {
   if (!tensor) return fail(refused("there is no tensor", "a DLManagedTensorVersioned", "null"));
-  const std::shared_ptr<VersionedTensor> owner(tensor, Release<VersionedTensor>{});
-  if (tensor->version.major > dlpack::kVersion.major)
-    return fail({.code = "SM6308",
-                 .message = "the tensor uses a newer version of DLPack with a different layout",
-                 .place = {},
-                 .need = fmt::format("major version {}", dlpack::kVersion.major),
-                 .have = fmt::format("version {}.{}", tensor->version.major, tensor->version.minor),
-                 .help = "ask the producer for an older one: __dlpack__(max_version=(1, 0))"});
-  return taken(tensor->dl_tensor, owner, share_read_only || (tensor->flags & dlpack::kReadOnly) == 0);
+  const std::shared_ptr<VersionedTensor> owner(tensor, dlpack::Release<VersionedTensor>{});
+  if (Status ok = dlpack::checkVersion(*tensor); !ok) return fail(std::move(ok.error()));
+  return dlpack::taken(tensor->dl_tensor, owner, dlpack::kCpu,
+                       share_read_only || (tensor->flags & dlpack::kReadOnly) == 0);
 }
 
 }  // namespace smalti

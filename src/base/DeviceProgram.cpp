@@ -1,0 +1,77 @@
+#include "base/DeviceProgram.h"
+
+#include <fmt/format.h>
+
+#include "base/Executable.h"
+#include "base/Guarded.h"
+
+namespace smalti {
+namespace {
+
+Status checkTypes(std::span<const DeviceArray> given, const std::vector<ArrayType>& types, const char* code,
+                  std::string_view what) {
+  if (given.size() != types.size())
+    return fail({.code = code,
+                 .message = fmt::format("wrong number of {}s", what),
+                 .place = {},
+                 .need = fmt::format("{} {}s", types.size(), what),
+                 .have = fmt::format("{}", given.size())});
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (given[i].type() != types[i])
+      return fail({.code = code,
+                   .message = fmt::format("{} {} is of the wrong type", what, i),
+                   .place = {},
+                   .need = types[i].str(),
+                   .have = given[i].type().str()});
+    constexpr uint64_t kAlignment = 16;
+    if (given[i].type().elements() > 0 && (given[i].address() == 0 || given[i].address() % kAlignment != 0))
+      return fail({.code = code,
+                   .message = fmt::format("{} {} is not aligned", what, i),
+                   .place = {},
+                   .need = fmt::format("an address that is a multiple of {} bytes", kAlignment),
+                   .have = fmt::format("address {:#x}", given[i].address())});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DeviceProgram> DeviceProgram::bind(const Executable& executable, std::span<const DeviceArray> inputs,
+                                          const BindOptions& options) {
+  return guarded([&]() -> Result<DeviceProgram> {
+    const Executable::State& compiled = *executable.state();
+    if (Status ok = checkTypes(inputs, compiled.arguments, "SM1008", "input"); !ok) return fail(std::move(ok.error()));
+    if (!options.outputs.empty())
+      if (Status ok = checkTypes(options.outputs, compiled.results, "SM1017", "output"); !ok)
+        return fail(std::move(ok.error()));
+    for (size_t i = 0; i < options.outputs.size(); ++i)
+      if (options.outputs[i].read_only())
+        return fail({.code = "SM1017",
+                     .message = fmt::format("output {} is read-only", i),
+                     .place = {},
+                     .need = "memory that its owner lets others write",
+                     .have = "a read-only tensor of DLPack",
+                     .help = "omit `outputs`, or pass a writable array"});
+    auto bound = compiled.bind(inputs, options);
+    if (!bound) return fail(std::move(bound.error()));
+    DeviceProgram program;
+    program.state_ = std::move(*bound);
+    return program;
+  });
+}
+
+const std::vector<DeviceArray>& DeviceProgram::results() const { return state_->results; }
+
+Status DeviceProgram::launch(void* stream) const {
+  return guarded([&] { return state_->launch(stream); });
+}
+
+Status DeviceProgram::wait() const {
+  return guarded([&] { return state_->wait(); });
+}
+
+Status DeviceProgram::ready_on(void* stream) const {
+  return guarded([&] { return state_->readyOn(stream); });
+}
+
+}  // namespace smalti

@@ -1,0 +1,135 @@
+// smalti/device_array.h: arrays in the memory of a GPU.
+#include "smalti/device_array.h"
+
+#include "base/Guarded.h"
+#include "gpu/driver/DeviceMemory.h"
+#include "lang/arrays/DlpackTensors.h"
+
+namespace smalti {
+namespace {
+
+/// Memory of a GPU, released in its context.
+struct OwnedMemory {
+  gpu::CudaGpu gpu;
+  gpu::DeviceMemory memory;
+  OwnedMemory(const gpu::CudaGpu& g, gpu::DeviceMemory m) : gpu(g), memory(std::move(m)) {}
+  OwnedMemory(const OwnedMemory&) = delete;
+  OwnedMemory& operator=(const OwnedMemory&) = delete;
+  ~OwnedMemory() { (void)gpu.use(); }
+};
+
+Result<gpu::CudaGpu> openGpu(int number) {
+  const auto driver = gpu::CudaDriver::open();
+  if (!driver) return fail(driver.error());
+  auto opened = gpu::CudaGpu::open(**driver, number);
+  if (!opened) return opened;
+  if (Status ok = opened->use(); !ok) return fail(std::move(ok.error()));
+  return opened;
+}
+
+/// Takes ownership of a tensor of either kind; the number of its GPU.
+template <class Managed>
+Result<std::pair<Array, int>> taken(Managed* tensor) {
+  const std::shared_ptr<Managed> owner(tensor, dlpack::Release<Managed>{});
+  auto elements = dlpack::taken(tensor->dl_tensor, owner, dlpack::kCuda, /*mayShare=*/true);
+  if (!elements) return fail(std::move(elements.error()));
+  return std::pair(std::move(*elements), static_cast<int>(tensor->dl_tensor.device.device_id));
+}
+
+Diagnostic noTensor() {
+  return {.code = "SM6308", .message = "there is no tensor", .place = {}, .need = "a DLManagedTensor", .have = "null"};
+}
+
+}  // namespace
+
+Result<DeviceArray> DeviceArray::allocate(ArrayType type, int gpu) {
+  return guarded([&]() -> Result<DeviceArray> {
+    const auto opened = openGpu(gpu);
+    if (!opened) return fail(opened.error());
+    gpu::DeviceMemory memory(opened->driver());
+    if (Status ok = memory.allocate(type.bytes()); !ok) return fail(std::move(ok.error()));
+    const uint64_t address = memory.at();
+    return view(std::move(type), address, gpu, std::make_shared<OwnedMemory>(*opened, std::move(memory)));
+  });
+}
+
+Result<DeviceArray> DeviceArray::copy_of(const Array& host, int gpu) {
+  return guarded([&]() -> Result<DeviceArray> {
+    const auto opened = openGpu(gpu);
+    if (!opened) return fail(opened.error());
+    auto memory = gpu::DeviceMemory::copyOf(opened->driver(), host.data(), host.bytes());
+    if (!memory) return fail(std::move(memory.error()));
+    // The copy may still be under way when it returns; streams of the caller need not wait for it.
+    const gpu::CudaDriver& driver = opened->driver();
+    if (Status ok = driver.check(driver.call().contextSynchronize(), "wait for the GPU"); !ok)
+      return fail(std::move(ok.error()));
+    const uint64_t address = memory->at();
+    return view(host.type(), address, gpu, std::make_shared<OwnedMemory>(*opened, std::move(*memory)));
+  });
+}
+
+DeviceArray DeviceArray::view(ArrayType type, uint64_t address, int gpu, std::shared_ptr<void> owner) {
+  DeviceArray made;
+  made.elements_ = Array::view(std::move(type), reinterpret_cast<void*>(address), std::move(owner));
+  made.gpu_ = gpu;
+  return made;
+}
+
+Result<Array> DeviceArray::to_host() const {
+  return guarded([&]() -> Result<Array> {
+    const auto opened = openGpu(gpu_);
+    if (!opened) return fail(opened.error());
+    const gpu::CudaDriver& driver = opened->driver();
+    auto host = Array::allocate(type());
+    if (!host) return host;
+    if (Status ok = driver.check(driver.call().contextSynchronize(), "wait for the GPU"); !ok)
+      return fail(std::move(ok.error()));
+    const int result =
+        host->bytes() ? driver.call().copyOut(host->data(), address(), static_cast<size_t>(host->bytes())) : 0;
+    if (Status ok = driver.check(result, "copy an array from the GPU"); !ok) return fail(std::move(ok.error()));
+    return host;
+  });
+}
+
+Result<dlpack::ManagedTensor*> DeviceArray::to_dlpack() const {
+  if (read_only_)
+    return fail({.code = "SM6308",
+                 .message = "the array is read-only, which a tensor without a version cannot express",
+                 .place = {},
+                 .need = "a DLManagedTensorVersioned",
+                 .have = "a DLManagedTensor",
+                 .help = "ask for a newer one: to_dlpack_versioned, __dlpack__(max_version=(1, 0))"});
+  return dlpack::lend<dlpack::ManagedTensor>(elements_, {dlpack::kCuda, gpu_});
+}
+
+Result<dlpack::VersionedTensor*> DeviceArray::to_dlpack_versioned(dlpack::Version newest) const {
+  return dlpack::lendVersioned(elements_, {dlpack::kCuda, gpu_}, newest, read_only_ ? dlpack::kReadOnly : 0);
+}
+
+Result<DeviceArray> DeviceArray::from_dlpack(dlpack::ManagedTensor* tensor) {
+  if (!tensor) return fail(noTensor());
+  auto made = taken(tensor);
+  if (!made) return fail(std::move(made.error()));
+  DeviceArray array;
+  array.elements_ = std::move(made->first);
+  array.gpu_ = made->second;
+  return array;
+}
+
+Result<DeviceArray> DeviceArray::from_dlpack(dlpack::VersionedTensor* tensor) {
+  if (!tensor) return fail(noTensor());
+  if (Status ok = dlpack::checkVersion(*tensor); !ok) {
+    dlpack::Release<dlpack::VersionedTensor>{}(tensor);
+    return fail(std::move(ok.error()));
+  }
+  const bool isReadOnly = (tensor->flags & dlpack::kReadOnly) != 0;
+  auto made = taken(tensor);
+  if (!made) return fail(std::move(made.error()));
+  DeviceArray array;
+  array.elements_ = std::move(made->first);
+  array.gpu_ = made->second;
+  array.read_only_ = isReadOnly;
+  return array;
+}
+
+}  // namespace smalti
