@@ -1,7 +1,5 @@
 #include "driver/WriteDeviceCode.h"
 
-#include <fmt/format.h>
-
 #include "base/File.h"
 #include "driver/OutputNames.h"
 #include "driver/target/cuda/Cuda.h"
@@ -22,12 +20,6 @@ Result<WrittenDeviceCode> writeDeviceCode(const KernelPackage& kernel, const std
   auto code = gpu::compileToPtx(kernel, *architecture, eval::Poison::intMin, true);
   if (!code) return fail(std::move(code.error()));
   if (code->lowered.prints) return fail(gpu::noDeviceCode("debug prints, which only Smalti can format"));
-  if (!code->lowered.maps.empty())
-    return fail({.code = "SM7201",
-                 .message = "the kernel's code needs tensor maps, which its C header cannot describe",
-                 .place = {},
-                 .have = fmt::format("code for {}", architecture->name),
-                 .help = "export it for an older GPU, whose code needs none: --target-gpu sm_80"});
   std::string bytes = std::move(code->ptx);
   if (isCubin) {
     const auto ptxas = gpu::findTool("ptxas");

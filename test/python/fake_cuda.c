@@ -76,7 +76,7 @@ static int fill32(unsigned long long at, unsigned bits, size_t n, void *stream) 
 }
 static int newStream(void **stream, unsigned flags) { return (void)flags, *stream = malloc(1), 0; }
 static int freeHandle(void *handle) { return free(handle), 0; }
-/* Events say in which order streams were: "order EARLIER LATER" on the error stream, with FAKE_CUDA_TRACE. */
+/* With FAKE_CUDA_TRACE, the order of streams is printed to the error stream: "order EARLIER LATER"; and so are tensor maps. */
 static int newEvent(void **event, unsigned flags) { return (void)flags, *event = calloc(1, sizeof(void *)), 0; }
 static int record(void *event, void *stream) { return *(void **)event = stream, 0; }
 static int waitEvent(void *stream, void *event, unsigned flags) {
@@ -107,13 +107,18 @@ static int launch(void *f, unsigned x, unsigned y, unsigned z, unsigned threads,
 static int encode(void *map, int type, uint32_t rank, void *address, const uint64_t *extents, const uint64_t *strides,
                   const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion, int fill) {
   static const int bytes[] = {1, 2, 4};
-  (void)promotion, (void)interleave, (void)fill;
   if ((uintptr_t)map % 64 || (uintptr_t)address % 16 || rank < 1 || rank > 5 || type < 0 || type > 2) return 1;
   for (uint32_t d = 0; d < rank; ++d) {
     if (extents[d] < 1 || extents[d] > (1ull << 32) || box[d] < 1 || box[d] > 256 || steps[d] != 1) return 1;
     if (d + 1 < rank && strides[d] % 16) return 1;
   }
   if (swizzle == 3 && box[0] * (uint32_t)bytes[type] > 128) return 1;
+  if (getenv("FAKE_CUDA_TRACE")) {
+    fprintf(stderr, "map %d %u %d %d %d %d", type, rank, interleave, swizzle, promotion, fill);
+    for (uint32_t d = 0; d < rank; ++d)
+      fprintf(stderr, " %llu:%llu:%u", (unsigned long long)extents[d], (unsigned long long)(d + 1 < rank ? strides[d] : 0), box[d]);
+    fprintf(stderr, "\n");
+  }
   return memcpy(map, &address, sizeof address), 0;
 }
 static int text(int error, const char **t) {

@@ -114,6 +114,15 @@ def test_code_is_cached_between_processes(run, fake_cuda, tmp_path):
     assert counts == [1, 1, 2, 2]
 
 
+def test_code_with_tensor_maps_is_cached(run, fake_cuda, tmp_path):
+    """The entry describes the tensor maps, of which the driver encodes those of each call."""
+    kept = {**fake_cuda("works"), "SMALTI_CACHE": str(tmp_path / "kept"), "FAKE_CUDA_TRACE": "1"}
+    said = [run("run", CASES / "matmul_bf16_gelu", "--target", "cuda:h100", env=kept).stderr for _ in range(2)]
+    assert said[0] == said[1] and said[0].count("map ") == 2, said
+    entries = [f.read_bytes() for f in (tmp_path / "kept").rglob("*") if f.is_file()]
+    assert len([e for e in entries if b"cp.async.bulk.tensor" in e]) == 1
+
+
 LAUNCHER = """
 #include <assert.h>
 #include <dlfcn.h>
@@ -160,6 +169,68 @@ def test_a_c_program_launches_exported_code(run, fake_cuda, tmp_path):
     subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", "launcher", "launcher.c", "-ldl"], cwd=tmp_path, check=True)
     said = subprocess.run(["./launcher"], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **fake_cuda("works")})
     assert (said.returncode, said.stdout) == (0, "3 arrays of 16384 bytes, 4 points\n"), said.stderr
+
+
+# What the header uses of cuda.h (CUDA Driver API).
+CUDA_H = """
+#define CUDA_VERSION 12000
+#include <stdint.h>
+#include <stdlib.h>
+typedef enum { CUDA_SUCCESS = 0 } CUresult;
+typedef unsigned long long CUdeviceptr;
+typedef uint32_t cuuint32_t;
+typedef uint64_t cuuint64_t;
+typedef struct { _Alignas(64) uint64_t opaque[16]; } CUtensorMap;
+typedef enum { CU_TENSOR_MAP_DATA_TYPE_UINT8, CU_TENSOR_MAP_DATA_TYPE_UINT16, CU_TENSOR_MAP_DATA_TYPE_UINT32 } CUtensorMapDataType;
+enum { CU_TENSOR_MAP_INTERLEAVE_NONE = 0, CU_TENSOR_MAP_SWIZZLE_128B = 3, CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
+       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
+CUresult cuTensorMapEncodeTiled(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *,
+                                const cuuint32_t *, const cuuint32_t *, int, int, int, int);
+"""
+
+ENCODER = """
+#include "cuda.h"
+#include "kernel.h"
+#include <dlfcn.h>
+#include <stdio.h>
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address, const cuuint64_t *extents,
+                                const cuuint64_t *strides, const cuuint32_t *box, const cuuint32_t *steps, int a, int b, int c, int d) {
+  int (*find)(const char *, void **, int, uint64_t, int *) = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGetProcAddress_v2");
+  int (*encode)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, int, int, int, int);
+  find("cuTensorMapEncodeTiled", (void **)&encode, 12000, 0, NULL);
+  return (CUresult)encode(map, type, rank, address, extents, strides, box, steps, a, b, c, d);
+}
+
+int main(void) {
+  CUdeviceptr addresses[kernel_ARRAYS];
+  for (int i = 0; i < kernel_ARRAYS; ++i) addresses[i] = (uintptr_t)aligned_alloc(256, (size_t)(kernel_ARRAY_BYTES[i] + 255) / 256 * 256);
+  CUtensorMap maps[kernel_MAPS];
+  const int result = kernel_encode_maps(maps, addresses);
+  printf("%d, %d maps, %d threads\\n", result, kernel_MAPS, kernel_THREADS);
+  return 0;
+}
+"""
+
+
+def test_exported_code_with_tensor_maps(run, fake_cuda, tmp_path):
+    """The header's function encodes the same maps as a call does, in the driver's own terms."""
+    done = run("export", CASES / "matmul_bf16_gelu", "--format", "ptx", "--target-gpu", "h100", "-o", "kernel.ptx")
+    assert done.returncode == 0, done.stderr
+    assert "cp.async.bulk.tensor" in (tmp_path / "kernel.ptx").read_text()
+    header = (tmp_path / "kernel.h").read_text()
+    assert "void *arguments[] = {&arrays, &workspace, &ended, &points, &rounds, maps};" in header
+    (tmp_path / "cuda.h").write_text(CUDA_H)
+    (tmp_path / "encoder.c").write_text(ENCODER)
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", "encoder", "encoder.c", "-ldl"], cwd=tmp_path, check=True)
+    traced = {**fake_cuda("works"), "FAKE_CUDA_TRACE": "1"}
+    said = subprocess.run(["./encoder"], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **traced})
+    assert (said.returncode, said.stdout) == (0, "0, 2 maps, 160 threads\n"), said.stderr
+    assert said.stderr == run("run", CASES / "matmul_bf16_gelu", "--target", "cuda:h100", env=traced).stderr
+    # A program without cuda.h may include the header, and encode the maps itself.
+    (tmp_path / "plain.c").write_text('#include "kernel.h"\nint main(void) { return kernel_MAPS - 2; }\n')
+    subprocess.run(["cc", "-std=c11", "-o", "plain", "plain.c"], cwd=tmp_path, check=True)
+    assert subprocess.run(["./plain"], cwd=tmp_path).returncode == 0
 
 
 def test_exported_code_needs_a_name_and_no_prints(run):

@@ -20,6 +20,14 @@ struct TensorMap {
   bool operator==(const TensorMap&) const = default;
 };
 
+/// From an element to the next one along each dimension but the first, and along the one after the last.
+inline std::vector<int64_t> byteStrides(const TensorMap& map) {
+  std::vector<int64_t> strides;
+  int64_t stride = map.elementBytes;
+  for (const int64_t extent : map.extents) strides.push_back(stride *= extent);
+  return strides;
+}
+
 /// The form of such a map for a kernel that runs in this process: kBytes bytes.
 struct HostTensorMap {
   const std::byte* base = nullptr;

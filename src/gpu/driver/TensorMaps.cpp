@@ -20,13 +20,12 @@ Result<std::vector<EncodedTensorMap>> encodeTensorMaps(const CudaDriver& driver,
     constexpr size_t kMost = TensorMap::kMostDimensions;
     std::array<uint64_t, kMost> extents{}, strides{};
     std::array<uint32_t, kMost> box{}, steps{};
-    uint64_t stride = static_cast<uint64_t>(map.elementBytes);
+    const std::vector<int64_t> byteStrides = gpu::byteStrides(map);
     for (size_t d = 0; d < map.extents.size(); ++d) {
       extents[d] = static_cast<uint64_t>(map.extents[d]);
       box[d] = static_cast<uint32_t>(map.box[d]);
       steps[d] = 1;
-      stride *= extents[d];
-      strides[d] = stride;  // from an element along the next dimension to the next one
+      strides[d] = static_cast<uint64_t>(byteStrides[d]);
     }
     const int type = map.elementBytes == 1 ? kUint8 : map.elementBytes == 2 ? kUint16 : kUint32;
     const int result =

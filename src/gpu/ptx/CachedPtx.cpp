@@ -1,5 +1,7 @@
 #include "gpu/ptx/CachedPtx.h"
 
+#include <algorithm>
+#include <span>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -10,7 +12,7 @@
 namespace smalti::gpu {
 namespace {
 
-constexpr std::string_view kReport = "smalti-launch-1";
+constexpr std::string_view kReport = "smalti-launch-2";
 
 template <class T>
 bool readList(std::istringstream& in, std::vector<T>& to) {
@@ -25,14 +27,38 @@ bool readList(std::istringstream& in, std::vector<T>& to) {
   return true;
 }
 
+std::string listText(std::span<const int64_t> list) { return fmt::format("{} {}", list.size(), fmt::join(list, " ")); }
+
+bool isPossible(const TensorMap& map) {
+  const int bytes = map.elementBytes;
+  const size_t rank = map.extents.size();
+  return (bytes == 1 || bytes == 2 || bytes == 4) && rank >= 1 && rank <= TensorMap::kMostDimensions &&
+         map.box.size() == rank;
+}
+
+bool readMaps(std::istringstream& in, std::vector<TensorMap>& to) {
+  size_t n = 0;
+  constexpr size_t kMost = 1 << 10;
+  if (!(in >> n) || n > kMost) return false;
+  for (size_t i = 0; i < n; ++i) {
+    TensorMap map;
+    if (!(in >> map.array >> map.elementBytes) || !readList(in, map.extents) || !readList(in, map.box) ||
+        !isPossible(map))
+      return false;
+    to.push_back(std::move(map));
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string launchReport(const DeviceKernel& k) {
-  std::string text = fmt::format("{} {} {} {} {}\n{}", kReport, k.threads, k.sharedBytes, k.workspaceBytes, k.barriers,
-                                 k.sharedBounds.size());
-  for (const int64_t bound : k.sharedBounds) text += fmt::format(" {}", bound);
-  text += fmt::format("\n{}", k.written.size());
-  for (const bool written : k.written) text += written ? " 1" : " 0";
+  const std::vector<int64_t> written(k.written.begin(), k.written.end());
+  std::string text =
+      fmt::format("{} {} {} {} {} {}\n{}\n{}\n{}", kReport, k.threads, k.copyThreads, k.sharedBytes, k.workspaceBytes,
+                  k.barriers, listText(k.sharedBounds), listText(written), k.maps.size());
+  for (const TensorMap& map : k.maps)
+    text += fmt::format("\n{} {} {} {}", map.array, map.elementBytes, listText(map.extents), listText(map.box));
   return text + "\n" + k.inOrder;
 }
 
@@ -40,9 +66,11 @@ std::optional<DeviceKernel> readLaunchReport(const std::string& text) {
   std::istringstream in(text);
   std::string format;
   DeviceKernel k;
-  if (!(in >> format >> k.threads >> k.sharedBytes >> k.workspaceBytes >> k.barriers) || format != kReport)
+  if (!(in >> format >> k.threads >> k.copyThreads >> k.sharedBytes >> k.workspaceBytes >> k.barriers) ||
+      format != kReport)
     return std::nullopt;
-  if (!readList(in, k.sharedBounds) || !readList(in, k.written) || in.get() != '\n') return std::nullopt;
+  if (!readList(in, k.sharedBounds) || !readList(in, k.written) || !readMaps(in, k.maps) || in.get() != '\n')
+    return std::nullopt;
   std::getline(in, k.inOrder, '\0');
   return k;
 }
@@ -52,12 +80,13 @@ Result<PtxKernel> cachedPtx(cpu::CompileCache* cache, const KernelPackage& packa
   if (!cache) return compileToPtx(package, architecture, poison, checkBlocks);
   const std::string options = fmt::format("ptx {} {} {}", architecture.name, static_cast<int>(poison), checkBlocks);
   const std::string key = cpu::cacheKey({cpu::packageText(package), options});
+  const size_t arrays = package.operands.size() + package.results.size();
   if (auto kept = cache->find(key))
-    if (auto launch = readLaunchReport(kept->report))
+    if (auto launch = readLaunchReport(kept->report);
+        launch && std::ranges::all_of(launch->maps, [&](const TensorMap& map) { return map.array < arrays; }))
       return PtxKernel{.lowered = std::move(*launch), .llvm = {}, .ptx = std::move(kept->object)};
   auto made = compileToPtx(package, architecture, poison, checkBlocks);
-  if (made && !made->lowered.prints && made->lowered.maps.empty())
-    cache->put(key, made->ptx, launchReport(made->lowered));
+  if (made && !made->lowered.prints) cache->put(key, made->ptx, launchReport(made->lowered));
   return made;
 }
 

@@ -6,8 +6,8 @@
 
 namespace smalti::gpu {
 
-/// As compileToPtx, from the cache if present, but then without LLVM IR. `cache` may be null. Kernels that print or
-/// have tensor maps are not cached, since their launches need more than the report contains.
+/// As compileToPtx, from the cache if present, but then without LLVM IR. `cache` may be null. Kernels that print are
+/// not cached, since their launches need more than the report contains.
 Result<PtxKernel> cachedPtx(cpu::CompileCache* cache, const KernelPackage&, const Architecture&, eval::Poison,
                             bool checkBlocks);
 

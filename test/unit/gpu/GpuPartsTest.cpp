@@ -3,6 +3,7 @@
 #include "gpu/Architecture.h"
 #include "gpu/driver/CudaDriver.h"
 #include "gpu/emit/Hazards.h"
+#include "gpu/ptx/CachedPtx.h"
 #include "gpu/ptx/Tools.h"
 
 namespace smalti::gpu {
@@ -52,6 +53,48 @@ TEST(Tools, ResourcesAreReadFromWhatPtxasPrints) {
   EXPECT_EQ(r.spillBytes, 8);
   EXPECT_EQ(r.stackBytes, 16);
   EXPECT_EQ(r.sharedBytes, 512);
+}
+
+DeviceKernel launchWithMaps() {
+  DeviceKernel k;
+  k.threads = 128;
+  k.copyThreads = 32;
+  k.maps = {{.array = 0, .elementBytes = 2, .extents = {256, 128}, .box = {64, 128}},
+            {.array = 1, .elementBytes = 1, .extents = {64, 32, 16}, .box = {128, 8, 1}}};
+  k.sharedBytes = 1 << 16;
+  k.workspaceBytes = 4096;
+  k.sharedBounds = {4, kDynamicBound};
+  k.written = {true, false};
+  k.inOrder = "scratch 0 may hold what an earlier point has left in it";
+  return k;
+}
+
+TEST(CachedPtx, ALaunchWithTensorMapsIsReadBack) {
+  const DeviceKernel k = launchWithMaps();
+  const auto read = readLaunchReport(launchReport(k));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->threads, 128);
+  EXPECT_EQ(read->allThreads(), 160);
+  EXPECT_EQ(read->maps, k.maps);
+  EXPECT_EQ(read->sharedBytes, k.sharedBytes);
+  EXPECT_EQ(read->workspaceBytes, k.workspaceBytes);
+  EXPECT_EQ(read->sharedBounds, k.sharedBounds);
+  EXPECT_EQ(read->written, k.written);
+  EXPECT_EQ(read->inOrder, k.inOrder);
+}
+
+TEST(CachedPtx, ReportsThatAreIncompleteOrImpossibleAreNotRead) {
+  const std::string whole = launchReport(launchWithMaps());
+  for (size_t n = 0; n < whole.size() - launchWithMaps().inOrder.size(); ++n)
+    EXPECT_FALSE(readLaunchReport(whole.substr(0, n))) << whole.substr(0, n);
+  DeviceKernel k = launchWithMaps();
+  k.maps[0].elementBytes = 8;
+  EXPECT_FALSE(readLaunchReport(launchReport(k)));
+  k = launchWithMaps();
+  k.maps[0].box.pop_back();
+  EXPECT_FALSE(readLaunchReport(launchReport(k)));
+  k.maps[0].box = k.maps[0].extents = {1, 1, 1, 1, 1, 1};
+  EXPECT_FALSE(readLaunchReport(launchReport(k)));
 }
 
 TEST(CudaDriver, SM7205_ADriverThatIsNotThere) {
