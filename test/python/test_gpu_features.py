@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -161,3 +162,10 @@ def test_recorded_kernels_with_checks_end_as_on_the_machine(run):
         done = run("conform", CASES, "--target", target, "--check", "--json")
         return {c["case"] for c in json.loads(done.stdout)["cases"] if c["status"] not in ("pass", "ran", "refused")}
     assert found("cuda-host") == found("interpret")
+
+
+def test_the_page_of_features_states_what_gpus_support(bin_dir):
+    """The tests of its rows run with code for GPUs: they pass, or are refused where the page says so."""
+    done = subprocess.run([sys.executable, ROOT / "tools/features.py", "--run", bin_dir / "smalti_lang_test"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(done.stdout.split()[0]) >= 90

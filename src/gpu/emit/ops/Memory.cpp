@@ -39,7 +39,10 @@ tl::expected<AccessBox, cpu::Unsupported> boundsOf(GpuLowering& l, mlir::Operati
     box.starts.push_back(l.scalar(indices[d]));
     if (!box.starts.back()) return unsupported("an index that device code does not follow");
     const int64_t step = box.steps.empty() ? 1 : box.steps[d];
-    if (step < 0 || (step == 0 && box.sizes[d] > 1)) return unsupported("a load or store with strides below 1");
+    // A load may repeat elements; the order of a store to one element by several threads is not defined.
+    const bool mayRepeat = op.getNumResults() > 0;
+    if (step < 0 || (step == 0 && box.sizes[d] > 1 && !mayRepeat))
+      return unsupported(mayRepeat ? "a load with negative strides" : "a store with strides below 1");
     if (num_elements(box.sizes) == 0) continue;
     l.require(fits(l, box.starts.back(), spanOf(l, box.sizes[d], step), cpu::extent(l.b, whole, d)));
   }
