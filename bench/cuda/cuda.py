@@ -11,6 +11,9 @@ nvidia-cuda-nvdisasm), and its innermost loop with the most multiplying instruct
                    the FP32 units) takes: below 1 the multiplications are the limit, as far as the loop itself can tell
   copied / blocks  bytes that a step copies to shared memory, over those of the blocks that it reads
   warps            of those that a processor has room for: registers, shared memory and threads decide
+
+The products of the tensor cores of sm_90a have limits: no spilled bytes, issue / multiply below 1, copied / blocks at most 1.05. It is an error
+if one of them exceeds these.
 """
 
 import argparse
@@ -34,6 +37,7 @@ PROCESSORS = {"sm_80": {"shared": 164 << 10, "warps": 64, "bf16": 1024, "f32": 6
               "sm_89": {"shared": 100 << 10, "warps": 48, "bf16": 512, "f32": 128},
               "sm_90a": {"shared": 228 << 10, "warps": 64, "bf16": 2048, "f32": 128}}
 REGISTERS = 64 << 10
+LIMITS = {"spilled bytes": 0, "issue / multiply": 0.99, "copied / blocks": 1.05}
 
 PRODUCTS = [  # name, sizes, blocks, dtype, precision
     ("bf16 4096³, steps of 64", (4096, 4096, 4096), (128, 256, 64), "bf16", None),
@@ -127,13 +131,19 @@ def figures(name, gpu, found):
     return row
 
 
+def excess(row):
+    """The figures of a row that exceed their limits, or are missing."""
+    return [f"{row['kernel']}: {name} is {row.get(name, 'unknown')}, at most {most} is allowed" for name, most in LIMITS.items()
+            if not isinstance(row.get(name), (int, float)) or row[name] > most]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--gpu", default="sm_80,sm_90a")
     parser.add_argument("--json")
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
-    rows = []
+    rows, exceeded = [], []
     with tempfile.TemporaryDirectory() as folder:
         for gpu in arguments.gpu.split(","):
             for name, (m, n, k), blocks, dtype, precision in PRODUCTS:
@@ -149,6 +159,8 @@ def main():
                     copied = found["stage_bytes"] * -(-blocks[2] // depth)
                     row["copied / blocks"] = round(copied / (WIDTHS[dtype] * blocks[2] * (blocks[0] + blocks[1])), 2)
                 rows.append(row)
+                if gpu == "sm_90a" and (dtype != "f32" or precision):
+                    exceeded += excess(row)
             for case in CASES:
                 folder_of_case = ROOT / "test/data/cases" / case
                 if arguments.only in case and folder_of_case.exists():
@@ -162,6 +174,8 @@ def main():
         print("| " + " | ".join(str(row.get(c, "") if row.get(c) is not None else "") for c in columns) + " |" + row.get("refused", ""))
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(rows, indent=1))
+    if exceeded:
+        sys.exit("\n".join(exceeded))
 
 
 if __name__ == "__main__":
