@@ -3,6 +3,7 @@
 # Usage: fuzz.sh SECONDS | fuzz.sh --count N [--only modules] [--target cpu] …
 #        fuzz.sh --conform N [FIRST]       N mutated cases by `smalti conform` of the release build: none may crash
 #        fuzz.sh --server N [FIRST]        N mutated sessions with the language server of the release build
+#        fuzz.sh --guided SECONDS [OPTION…]  inputs chosen by coverage, with libFuzzer's options; builds the preset guided
 # SMALTI_CORPUS=folder: its files are seeds too. SMALTI_FUZZ_PRESET=release: without sanitizers. SMALTI_FUZZ_SEED=N.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -45,8 +46,22 @@ server() {  # N [FIRST]
   echo "fuzz: $1 sessions, $crashed ended by a signal or after 20 s (build/release/fuzz-server)"
 }
 
+# New inputs stay in build/guided/fuzz/found, where the next run goes on from them.
+guided() {  # SECONDS [LIBFUZZER OPTION…]
+  command -v clang++-22 >/dev/null || { echo "fuzz: --guided needs clang++-22: apt-get install clang-22 libclang-rt-22-dev" >&2; return 2; }
+  [ -f build/guided/build.ninja ] || cmake --preset guided
+  cmake --build build/guided --target smalti_fuzz_guided
+  local folder=$PWD/build/guided/fuzz i=0
+  mkdir -p "$folder/found" "$folder/seeds"
+  for file in "${seeds[@]}"; do  # libFuzzer truncates longer ones
+    [ "$(stat -c %s "$file")" -gt 65536 ] || ln -sf "$file" "$folder/seeds/$((i++))"
+  done
+  cd "$folder"
+  exec ../bin/smalti_fuzz_guided -max_total_time="$1" -seed="$seed" -max_len=65536 -timeout=20 -rss_limit_mb=4096 "${@:2}" found seeds
+}
+
 case ${1:-60} in
-  --conform | --server) "${1#--}" "${@:2}" ;;
+  --conform | --server | --guided) "${1#--}" "${@:2}" ;;
   *)
     preset=${SMALTI_FUZZ_PRESET:-asan}
     folder=build/$preset/fuzz

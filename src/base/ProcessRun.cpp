@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/StoppedProcess.h"
+
 namespace smalti {
 namespace {
 
@@ -210,12 +212,7 @@ void ProcessRun::judge() {
 }
 
 Status ProcessRun::gaveUp(int rank, std::string_view why) const {
-  return fail({.code = "SM5011",
-               .message = "another process has stopped running the program",
-               .place = {},
-               .need = "every process to run the kernel to its end",
-               .have = fmt::format("{}: {}", processes_.name(rank), why),
-               .help = "see the output of that process"});
+  return fail(stoppedProcess(fmt::format("{}: {}", processes_.name(rank), why), kSeeItsOutput));
 }
 
 Status ProcessRun::unreadable(int rank) const {

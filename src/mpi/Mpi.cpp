@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/MpiEntry.h"
+#include "base/StoppedProcess.h"
 #include "mpi/PeerMonitor.h"
 
 namespace smalti {
@@ -117,12 +118,7 @@ class MpiProcesses final : public Processes {
   }
 
   Diagnostic died(int rank) const {
-    return {.code = "SM5011",
-            .message = "another process has stopped running the program",
-            .place = {},
-            .need = "every process to run it to its end",
-            .have = name(rank) + " has died",
-            .help = "look at what that process and the launcher print"};
+    return stoppedProcess(name(rank) + " has died", kSeeItsOutputAndTheLauncher);
   }
 
   struct Sent {
@@ -165,13 +161,9 @@ class MpiProcesses final : public Processes {
   }
 
   Status failed(std::string_view what, int rank, int code) const {
-    return fail(
-        {.code = "SM5011",
-         .message = "another process has stopped running the program",
-         .place = {},
-         .need = "every process to run it to its end",
-         .have = "MPI cannot " + std::string(what) + " " + (rank < 0 ? "others" : name(rank)) + ": " + errorText(code),
-         .help = "look at what that process and the launcher print"});
+    return fail(stoppedProcess(
+        "MPI cannot " + std::string(what) + " " + (rank < 0 ? "others" : name(rank)) + ": " + errorText(code),
+        kSeeItsOutputAndTheLauncher));
   }
 
   MPI_Comm comm_;

@@ -16,6 +16,8 @@
 #include <random>
 #include <sstream>
 
+#include "base/StoppedProcess.h"
+
 namespace smalti {
 namespace {
 
@@ -185,11 +187,10 @@ void PeerMonitor::watch() {
 }
 
 void PeerMonitor::report() const {
+  const Diagnostic d =
+      stoppedProcess(names_[static_cast<size_t>(dead_.load())] + " has died", kSeeItsOutputAndTheLauncher);
   const std::string text =
-      "error[SM5011]: another process has stopped running the program\n  need: every process to run it to its "
-      "end\n  have: " +
-      names_[static_cast<size_t>(dead_.load())] +
-      " has died\n  help: look at what that process and the launcher print\n";
+      "error[" + d.code + "]: " + d.message + "\n  need: " + d.need + "\n  have: " + d.have + "\n  help: " + d.help + "\n";
   std::fputs(text.c_str(), stderr);
 }
 

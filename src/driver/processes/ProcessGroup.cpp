@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/ByteStream.h"
+#include "base/StoppedProcess.h"
 #include "driver/processes/LoadMpi.h"
 #include "driver/processes/SimulatedNetwork.h"
 #include "driver/program/TimeLimit.h"
@@ -108,12 +109,7 @@ Result<std::vector<ReceivedMessage>> SharedRun::exchangeAt(const Messages& to, c
       if (const auto run = reader.get<uint64_t>(); reader.ok() && run < run_) continue;  // of one that was given up
       const Kind kind = reader.get<Kind>();
       if (kind == Kind::gaveUp)
-        return fail({.code = "SM5011",
-                     .message = "another process has stopped running the program",
-                     .place = place,
-                     .need = "every process to run it to its end",
-                     .have = fmt::format("{}: it has given up", p.name(r)),
-                     .help = "see the output of that process"});
+        return fail(stoppedProcess(fmt::format("{}: it has given up", p.name(r)), kSeeItsOutput, place));
       const auto number = reader.get<uint64_t>();
       const std::string theirs = reader.text();
       if (!reader.ok() || number != exchanges_[static_cast<size_t>(r)] || theirs != where)

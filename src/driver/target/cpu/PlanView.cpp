@@ -131,7 +131,7 @@ Json planJson(const cpu::KernelPlan& plan) {
     Json row{{"operand", plan.blockNames.at(i)}, {"access", name(b.access)},
              {"partial", b.isPartial},           {"checked_dimensions", b.maybeOutside},
              {"tracks_block", b.tracksBlock},    {"looks_up_next", b.prefetchesNext},
-             {"memory_resident", b.isInDram},    {"non_temporal", b.isNonTemporal}};
+             {"in_dram", b.isInDram},    {"non_temporal", b.isNonTemporal}};
     row["reuse_dimensions"] = b.reuse ? Json(*b.reuse) : Json(nullptr);
     operands.push_back(std::move(row));
   }

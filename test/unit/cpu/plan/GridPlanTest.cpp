@@ -84,7 +84,7 @@ TEST(GridPlan, BlocksThatMayLieOutsideAreChecked) {
   EXPECT_THAT(planOf(k, {.checkBlocks = false}).blocks[0].maybeOutside, IsEmpty());
 }
 
-TEST(GridPlan, LargeArraysAreMemoryResident) {
+TEST(GridPlan, LargeArraysAreInDram) {
   const int64_t rows = 16384;
   const TextKernel k = copyOf({rows / 8}, part({rows, 1024}, {8, 1024}), part({rows, 1024}, {8, 1024}));
   const GridPlan plan = planOf(k, {.nonTemporal = {true}});
