@@ -84,8 +84,9 @@ const std::vector<OptionRow>& rows() {
        "copies that are never waited for, and prefetches that overtake write-backs"},
       {"check-copies", OptionGroup::check, CheckSwitch{}, "copies whose source and target overlap"},
       {"chip", OptionGroup::tpu, &Options::chip,
-       "TPUs whose compilers must accept the kernels: v4, v5e, v5p, v6e, v7x, all, a chip's .toml file, or several "
-       "separated by commas; results do not depend on it"},
+       "TPUs whose compilers must accept the kernels: chips that `smalti chips` lists (v5e), all, a chip's .toml file, "
+       "or "
+       "several separated by commas; results do not depend on it"},
       {"tuned", tune, &Options::tuned,
        "the file of tuned candidates (TOML) that autotune and smalti tune read and extend; none: keep nothing"},
       {"corpus", cases, &Options::corpus, "the folder that conform uses if none is named"},

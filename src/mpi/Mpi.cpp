@@ -117,9 +117,7 @@ class MpiProcesses final : public Processes {
     return texts;
   }
 
-  Diagnostic died(int rank) const {
-    return stoppedProcess(name(rank) + " has died", kSeeItsOutputAndTheLauncher);
-  }
+  Diagnostic died(int rank) const { return stoppedProcess(name(rank) + " has died", kSeeItsOutputAndTheLauncher); }
 
   struct Sent {
     Bytes bytes;

@@ -189,8 +189,8 @@ void PeerMonitor::watch() {
 void PeerMonitor::report() const {
   const Diagnostic d =
       stoppedProcess(names_[static_cast<size_t>(dead_.load())] + " has died", kSeeItsOutputAndTheLauncher);
-  const std::string text =
-      "error[" + d.code + "]: " + d.message + "\n  need: " + d.need + "\n  have: " + d.have + "\n  help: " + d.help + "\n";
+  const std::string text = "error[" + d.code + "]: " + d.message + "\n  need: " + d.need + "\n  have: " + d.have +
+                           "\n  help: " + d.help + "\n";
   std::fputs(text.c_str(), stderr);
 }
 

@@ -77,6 +77,12 @@ std::span<const ChipTopology> chipTopologies() {
   return kChips;
 }
 
+std::string chipList() {
+  std::string text;
+  for (const ChipTopology& c : chipTopologies()) text += (text.empty() ? "" : ", ") + std::string(c.chip);
+  return text;
+}
+
 const ChipTopology* findChipTopology(std::string_view chip) {
   for (const ChipTopology& c : chipTopologies())
     if (c.chip == chip) return &c;

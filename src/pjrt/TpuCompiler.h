@@ -19,6 +19,8 @@ struct ChipTopology {
   std::string_view config;                  ///< option chip_config_name; may be empty
 };
 std::span<const ChipTopology> chipTopologies();
+/// "v4, v5e, v5p, v6e, v7x", for messages.
+std::string chipList();
 /// Null when there is no such chip.
 const ChipTopology* findChipTopology(std::string_view chip);
 

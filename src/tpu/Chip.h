@@ -138,7 +138,7 @@ std::vector<ChipFact> factsOf(const Chip&);
 /// keys): each with its line.
 Result<Chip> parseChip(std::string_view text, const std::string& name);
 
-/// Names of the chips that Smalti comes with, oldest first.
+/// Names of the chips that Smalti comes with, sorted, which is oldest first.
 std::span<const std::string_view> chipNames();
 /// A name of `chipNames`, or the path of a .toml file. SM6609: there is no such chip.
 Result<Chip> findChip(std::string_view nameOrFile);

@@ -2,7 +2,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -19,7 +18,7 @@ std::span<const EmbeddedFile> chipFiles();  // made by cmake/Embed.cmake
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames{"v4", "v5e", "v5p", "v6e", "v7x"};
+constexpr std::string_view kSuffix = ".toml";
 constexpr int64_t kMaxChipFileBytes = 1 << 20;
 
 struct ChipText {
@@ -46,17 +45,18 @@ std::filesystem::path installedFolder() {
 }
 
 Result<ChipText> findText(std::string_view name) {
-  if (name.ends_with(".toml")) return fromFile(std::string(name));
-  if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) {
-    const auto near = nearest(std::string(name), std::vector<std::string>(kNames.begin(), kNames.end()), 1);
+  if (name.ends_with(kSuffix)) return fromFile(std::string(name));
+  const auto names = chipNames();
+  if (std::ranges::find(names, name) == names.end()) {
+    const auto near = nearest(std::string(name), std::vector<std::string>(names.begin(), names.end()), 1);
     return fail({.code = "SM6609",
                  .message = fmt::format("there is no chip '{}'", name.substr(0, 100)),
                  .place = {},
-                 .need = fmt::format("{}, or a chip's .toml file", fmt::join(kNames, ", ")),
+                 .need = fmt::format("{}, or a chip's .toml file", fmt::join(names, ", ")),
                  .have = std::string(name.substr(0, 100)),
                  .help = near.empty() ? "name the generation of the TPU" : fmt::format("did you mean {}?", near[0])});
   }
-  const std::string file = fmt::format("{}.toml", name);
+  const std::string file = fmt::format("{}{}", name, kSuffix);
   static const std::filesystem::path kInstalled = installedFolder();
   std::error_code error;
   if (!kInstalled.empty() && std::filesystem::exists(kInstalled / file, error)) return fromFile(kInstalled / file);
@@ -67,7 +67,15 @@ Result<ChipText> findText(std::string_view name) {
 
 }  // namespace
 
-std::span<const std::string_view> chipNames() { return kNames; }
+std::span<const std::string_view> chipNames() {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names;
+    for (const EmbeddedFile& f : chipFiles()) names.push_back(f.name.substr(0, f.name.size() - kSuffix.size()));
+    std::ranges::sort(names);
+    return names;
+  }();
+  return kNames;
+}
 
 Result<std::string> chipText(std::string_view nameOrFile) {
   auto found = findText(nameOrFile);
@@ -95,7 +103,7 @@ Result<std::vector<Chip>> findChips(std::string_view list) {
     const size_t comma = list.find(',');
     const std::string_view name = list.substr(0, comma);
     if (name == "all") {
-      for (std::string_view each : kNames)
+      for (std::string_view each : chipNames())
         if (Status ok = add(each); !ok) return fail(ok.error());
     } else if (Status ok = add(name); !ok) {
       return fail(ok.error());

@@ -134,7 +134,7 @@ int checkAgainst(const Session& session, const std::vector<std::string>& paths, 
       session.refuse({.code = "SM6609",
                       .message = fmt::format("Google's compiler does not support chip '{}'", chip.name),
                       .place = {},
-                      .need = "one of v4, v5e, v5p, v6e, v7x, or all",
+                      .need = fmt::format("one of {}, or all", pjrt::chipList()),
                       .help = "omit --against to judge the chip by its own file"});
       return kUsage;
     }

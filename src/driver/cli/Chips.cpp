@@ -1,5 +1,6 @@
 // smalti chips: known facts about TPUs, with their sources.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "driver/cli/Verbs.h"
 #include "driver/term/Table.h"
@@ -59,7 +60,8 @@ int show(const Session& session, const ChipsArguments& arguments) {
 
 void declareChips(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<ChipsArguments>();
-  app.add_option("chip", arguments->chip, "v4, v5e, v5p, v6e, v7x or a .toml file; without it, all are listed")
+  app.add_option("chip", arguments->chip,
+                 fmt::format("{} or a .toml file; without it, all are listed", fmt::join(tpu::chipNames(), ", ")))
       ->type_name("CHIP");
   app.add_flag("--toml", arguments->toml, "print the chip's file, to copy and change");
   session.addOptions(app, {OptionGroup::output});

@@ -217,7 +217,7 @@ void declareCompile(CLI::App& app, Session& session) {
   app.add_option("modules", arguments->paths, "modules, case folders, or folders of them")
       ->required()
       ->type_name("PATH");
-  app.add_option("--chip", arguments->chips, "what to compile for: v4, v5e, v5p, v6e, v7x, or all")
+  app.add_option("--chip", arguments->chips, fmt::format("what to compile for: {}, or all", pjrt::chipList()))
       ->delimiter(',')
       ->type_name("CHIP")
       ->capture_default_str();

@@ -128,10 +128,14 @@ Json planJson(const cpu::KernelPlan& plan) {
   Json operands = Json::array(), products = Json::array(), nests = Json::array();
   for (size_t i = 0; i < plan.grid.blocks.size(); ++i) {
     const cpu::BlockPlan& b = plan.grid.blocks[i];
-    Json row{{"operand", plan.blockNames.at(i)}, {"access", name(b.access)},
-             {"partial", b.isPartial},           {"checked_dimensions", b.maybeOutside},
-             {"tracks_block", b.tracksBlock},    {"looks_up_next", b.prefetchesNext},
-             {"in_dram", b.isInDram},    {"non_temporal", b.isNonTemporal}};
+    Json row{{"operand", plan.blockNames.at(i)},
+             {"access", name(b.access)},
+             {"partial", b.isPartial},
+             {"checked_dimensions", b.maybeOutside},
+             {"tracks_block", b.tracksBlock},
+             {"looks_up_next", b.prefetchesNext},
+             {"in_dram", b.isInDram},
+             {"non_temporal", b.isNonTemporal}};
     row["reuse_dimensions"] = b.reuse ? Json(*b.reuse) : Json(nullptr);
     operands.push_back(std::move(row));
   }
