@@ -178,7 +178,8 @@ class Partition {
     const Shape shape = domain(i);
     const ElementMap map = perRow ? rowMap(shape) : identityMap(shape, static_cast<int>(rows.size()));
     const ScheduledOp& p = s_.ops[i];
-    if (p.isLoad()) reads.loads.push_back({i, map});  // one that is materialised: a store that overlaps it must not join
+    if (p.isLoad())
+      reads.loads.push_back({i, map});  // one that is materialised: a store that overlaps it must not join
     for (mlir::Value v : inputs(i)) {
       if (!p.isStore() && isReduction(*p.op) && v == p.op->getOperand(1)) {
         const Shape kept = shapeOf(v.getType());
