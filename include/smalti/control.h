@@ -15,7 +15,7 @@
 
 namespace smalti {
 
-/// Index of this program along a grid axis, i32 (A5).
+/// Index of this program along a grid axis, i32 (A5). Error SM6107, here and below: the grid has no such axis.
 Array program_id(int axis, Location at = Location::current());
 /// Size of a grid axis, i32.
 Array num_programs(int axis, Location at = Location::current());

@@ -51,7 +51,8 @@ class AsyncCopyDescriptor {
 
   bool is_remote() const { return device_.has_value(); }
   void start(StartOptions options = {}, Location at = Location::current()) const;
-  /// Waits until the copy is done; for a remote copy, until both sides of this device are.
+  /// Waits until the copy is done; for a remote copy, until both sides of this device are. Without a start that raises
+  /// the semaphore: error SM4103 (deadlock) when the kernel runs.
   void wait(Location at = Location::current()) const;
   /// Remote copies: wait until the source may change; until the incoming data has arrived.
   void wait_send(Location at = Location::current()) const;
@@ -91,12 +92,14 @@ Array semaphore_read(const Ref& sem, Location at = Location::current());
 struct SignalOptions {
   std::optional<DeviceId> device_id{};
   DeviceIdType device_id_type = DeviceIdType::mesh;
-  /// Of another core of the chip.
+  /// Of another core of the chip, an integer from 0. Error SM4053 at run time: there is no such core.
   std::optional<Operand> core_index{};
 };
-/// Adds `inc`, here or on another device (G4).
+/// Adds `inc`, an integer scalar, here or on another device (G4). Signals are for regular and barrier semaphores;
+/// copies raise DMA semaphores. Errors: SM6505 (no semaphore, or an array of them), SM6506 (not an integer scalar).
 void semaphore_signal(const Ref& sem, const Operand& inc = 1, const SignalOptions& options = {});
-/// Waits until the count is at least `value`, then subtracts it (G5, S-G4).
+/// Waits until the count is at least `value`, then subtracts it (G5, S-G4). Errors as for `semaphore_signal`; SM6506
+/// also for `decrement` = false, which Pallas does not have; SM4103 (deadlock) at run time.
 void semaphore_wait(const Ref& sem, const Operand& value = 1, bool decrement = true);
 /// The semaphore that all kernels of one `collective_id` share (G6).
 Ref get_barrier_semaphore(Location at = Location::current());
@@ -105,7 +108,7 @@ Ref get_barrier_semaphore(Location at = Location::current());
 
 /// refs[index], chosen at run time, as an operand of a copy (D9). Error SM6507: fewer than two, or types differ.
 Ref select_ref(const Operand& index, const std::vector<Ref>& refs);
-/// Counts as a use of the Ref (D15).
+/// Counts as a use of the Ref (D15), without reading or writing it.
 void touch(const Ref& ref, Location at = Location::current());
 
 }  // namespace smalti

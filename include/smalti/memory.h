@@ -24,7 +24,9 @@ decltype(auto) callWithRefs(Body&& body, const Ref* refs, std::index_sequence<I.
 }  // namespace detail
 
 /// Allocates memory and semaphores while `body` runs, which gets a Ref to each. Returns the result of `body`:
-/// nothing, an Array, or a tuple, pair, array or vector of Arrays.
+/// nothing, an Array, or a tuple, pair, array or vector of Arrays. The memory is undefined at first. Errors at run
+/// time: SM1009 (out of memory), SM9002 (the setting memory-limit-mib); a chip's VMEM is checked with the setting
+/// `chip`.
 template <class Body, class... Types, class = std::enable_if_t<(std::is_same_v<Types, MemoryRef> && ...)>>
 auto run_scoped(Body&& body, const Types&... types) {
   const std::make_index_sequence<sizeof...(Types)> indices;

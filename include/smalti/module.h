@@ -29,6 +29,7 @@ std::string version();
 class Module {
  public:
   /// A file, or a folder with case.json. Bare kernels need `results` (and `arguments`): array shapes are not in them.
+  /// Errors: SM1001 (cannot be read), SM1013 (not a module), SM1015 (too large), SM2xxx (what the importer refuses).
   static Result<Module> load(const std::string& path, std::span<const ArrayType> arguments = {},
                              std::span<const ArrayType> results = {});
   /// The same from memory; `name` is used in messages.
@@ -48,15 +49,15 @@ class Module {
   Result<RunReport> run(std::span<const Array> arguments, const Settings& = {}) const;
   /// What the compilers of the TPUs in the setting `chip` refuse; empty without that setting.
   Result<std::vector<Finding>> refusals(const Settings&) const;
-  /// The same with all checks; with the setting `chip`, `findings` also lists what the compilers of those TPUs refuse,
-  /// too.
+  /// The same with all checks; with the setting `chip`, `findings` also lists what the compilers of those TPUs refuse.
   Result<RunReport> check(std::span<const Array> arguments, const Settings& = {}) const;
 
   /// Of a case folder: the recorded inputs (missing ones are filled with ones) and expected results (may be empty).
+  /// Of any other module: ones, and nothing.
   Result<std::vector<Array>> recorded_inputs() const;
   Result<std::vector<Array>> expected_results() const;
 
-  /// StableHLO text with kernel bodies of this stable_mosaic version (8 to 18).
+  /// StableHLO text with kernel bodies of this stable_mosaic version (8 to 18, else SM2110).
   Result<std::string> export_stablehlo(int bytecode_version = 13) const;
 
  private:
@@ -64,10 +65,13 @@ class Module {
   std::shared_ptr<const State> state_;
 };
 
-/// Arrays for every argument of a module: "ones", "iota" or "random".
+/// Arrays for every argument of a module: "ones", "iota" (0, 1, 2, … in row-major order, from 0 again after the
+/// dtype's largest number) or "random" (floats from a standard normal distribution, integers from 0 to 7). SM1011:
+/// another `fill`.
 Result<std::vector<Array>> make_inputs(const Module&, const std::string& fill = "ones", uint64_t seed = 0);
 
-/// numpy's .npy; types that numpy lacks are stored raw (bf16 as uint16) and need `as` to be read back.
+/// numpy's .npy; types that numpy lacks are stored raw (bf16 as uint16) and need `as` to be read back. Errors: SM1001
+/// (cannot be read), SM1002 (not such a file), SM1006 (cannot be written).
 Result<Array> read_npy(const std::string& path);
 Result<Array> read_npy(const std::string& path, DType as);
 Status write_npy(const std::string& path, const Array&);

@@ -96,10 +96,11 @@ class Lowered {
   std::string traced() const;
   /// The Mosaic module as text; generic: MLIR's generic form.
   std::string mosaic(bool generic = false) const;
-  /// stable_mosaic bytecode of this version (8 to 18).
+  /// stable_mosaic bytecode of this version (8 to 18, else SM2110).
   Result<std::string> bytecode(int version = 13) const;
-  /// StableHLO text with the kernel as a tpu_custom_call.
+  /// StableHLO text with the kernel as a tpu_custom_call. Errors: SM2110 (version), SM66xx (`legal`).
   Result<std::string> stablehlo(int version = 13) const;
+  /// Floating-point operations, transcendental functions, and bytes read and written.
   CostEstimate cost() const;
   /// Reasons why TPUs cannot run the kernel, SM66xx: what Pallas does not lower for any TPU, or all that a generation
   /// refuses ("v4", "v5e", "v5p", "v6e", "v7x"). `bytecode` and `stablehlo` check the former; `interpret` does not.
@@ -148,7 +149,8 @@ class PallasCall {
                      const Operand& f, const More&... more) const {
     return run({a, b, c, d, e, f, Operand(more)...});
   }
-  Results run(const std::vector<Operand>& operands) const;  ///< as operator(), of any number of operands
+  /// As operator(), with any number of operands. Error SM6215: the kernel takes another number of Refs.
+  Results run(const std::vector<Operand>& operands) const;
   /// The same with all checks: `findings` lists mistakes that fail silently on a TPU.
   template <class... A>
   RunReport check(const A&... operands) const {

@@ -89,9 +89,10 @@ class Ref {
   }
   /// The same for an index that is computed by the C++ program.
   Ref at(const std::vector<Index>& index) const;
-  /// The same bits as another dtype; a change of width rescales the second-minor axis (D5).
+  /// The same bits as another dtype; a change of width rescales the second-minor axis (D5). Error SM6113: the
+  /// axis does not divide, or there is none.
   Ref bitcast(DType dtype, Location at = Location::current()) const;
-  /// The same elements in another shape; one entry may be -1 (D5).
+  /// The same elements in another shape; one entry may be -1 (D5). Error SM6114: another number of elements.
   Ref reshape(Shape shape, Location at = Location::current()) const;
 
   const std::shared_ptr<const detail::RefNode>& node() const { return node_; }

@@ -10,7 +10,7 @@ namespace smalti {
 
 /// Options have the names of the command line: "semantics" = "hlo", "seed" = "7" (`smalti env` lists them).
 /// Some affect compilation (target, semantics, numerics, poison, cores, the checks, the cache), the others
-/// execution (see ExecuteOptions).
+/// execution (see ExecuteOptions). An object is for one thread at a time; calls keep copies.
 class Settings {
  public:
   Settings();
