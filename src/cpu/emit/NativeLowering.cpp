@@ -360,11 +360,16 @@ LowerResult NativeLowering::emitNests(const PlannedSegment& planned) {
   return {};
 }
 
+std::span<const std::span<const NativeOpRow>> nativeOpTables() {
+  static const std::array kTables{atomicOps(), bitcastOps(), controlOps(), convOps(),   iotaOps(),   memoryOps(),
+                                  shapeOps(),  matmulOps(),  pickOps(),    reduceOps(), searchOps(), syncOps()};
+  return kTables;
+}
+
 LowerOp findLowering(mlir::Operation& op) {
   static const llvm::StringMap<LowerOp>& table = *[] {
     auto* all = new llvm::StringMap<LowerOp>;
-    for (auto rows : {atomicOps(), bitcastOps(), controlOps(), convOps(), iotaOps(), memoryOps(), shapeOps(),
-                      matmulOps(), pickOps(), reduceOps(), searchOps(), syncOps()})
+    for (const auto rows : nativeOpTables())
       for (const auto& [name, lower] : rows) (*all)[llvm::StringRef(name.data(), name.size())] = lower;
     return all;
   }();

@@ -63,8 +63,7 @@ void addSamples(Table& table, std::vector<OpSample> samples) {
 }
 
 void addTables(Table& table) {
-  for (const auto& rows : {bitcastOps(), controlOps(), convOps(), iotaOps(), memoryOps(), shapeOps(), matmulOps(),
-                           pickOps(), reduceOps(), searchOps(), syncOps()})
+  for (const auto rows : nativeOpTables())
     for (const auto& [name, lower] : rows)
       if (isKernelOp(name) && !table.contains(std::string(name))) table[std::string(name)].native.push_back("all");
 }
@@ -125,8 +124,6 @@ TEST(NativeOps, TheTableIsUpToDate) {
   static const std::set<std::string> kNowhere{
       // The matrix unit's own registers: cpu/rewrite makes them products, or the whole kernel runs on the machine.
       "tpu.matmul_acc_lhs", "tpu.matmul_lhs_fifo", "tpu.matmul_pop", "tpu.matmul_pop_fifo", "tpu.matmul_push_rhs",
-      // Of kernels that no TPU runs (test/unit/lang/AtomicTest.cpp).
-      "tpu.atomic",
       // Becomes wait_dma when a module is read.
       "tpu.wait_dma2",
       // Become products of halves when a package is made.

@@ -171,8 +171,7 @@ TEST(PlanKernel, PlansAndLoweringsAreOfTheSameOps) {
   std::set<std::string_view> planned, lowered;
   for (const auto rows : {plannedControlOps(), plannedMemoryOps(), plannedProductOps(), plannedVectorOps()})
     for (const PlanOpRow& row : rows) EXPECT_TRUE(planned.insert(row.first).second) << row.first;
-  for (const auto rows : {atomicOps(), bitcastOps(), controlOps(), convOps(), iotaOps(), memoryOps(), shapeOps(),
-                          matmulOps(), pickOps(), reduceOps(), searchOps(), syncOps()})
+  for (const auto rows : nativeOpTables())
     for (const NativeOpRow& row : rows) EXPECT_TRUE(lowered.insert(row.first).second) << row.first;
   EXPECT_EQ(planned, lowered);
 }
