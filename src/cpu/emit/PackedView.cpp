@@ -1,5 +1,6 @@
 #include "cpu/emit/PackedView.h"
 
+#include "cpu/plan/ReshapedStrides.h"
 #include "schedule/UnitDims.h"
 
 namespace smalti::cpu {
@@ -86,40 +87,11 @@ std::optional<View> stored(Builder& b, Require require, const PackedView& v) {
   return out;
 }
 
-/// Strides of `to` over the same elements in the same order, or nullopt where no strides say it. Dimensions are matched
-/// in groups of equal products.
-std::optional<std::vector<Reg>> reshapedStrides(Builder& b, std::span<const int64_t> from, std::span<const Reg> strides,
-                                                std::span<const int64_t> to) {
-  std::vector<Reg> out(to.size(), b.getInt64(0));
-  size_t o = 0, n = 0;
-  while (o < from.size() || n < to.size()) {
-    const size_t firstOld = o, firstNew = n;
-    int64_t old = o < from.size() ? from[o++] : 1, made = n < to.size() ? to[n++] : 1;
-    while (old != made) {
-      if (old < made ? o == from.size() : n == to.size()) return std::nullopt;
-      if (old < made)
-        old *= from[o++];
-      else
-        made *= to[n++];
-    }
-    Reg inner = nullptr;  // stride of the group's last dimension of several
-    std::optional<int64_t> expected;
-    for (size_t d = o; d-- > firstOld;) {
-      if (from[d] == 1) continue;
-      const auto stride = constantOf(strides[d]);
-      if (!inner)
-        inner = strides[d];
-      else if (!stride || stride != expected)
-        return std::nullopt;
-      expected = stride ? std::optional(*stride * from[d]) : std::nullopt;
-    }
-    Reg stride = inner ? inner : b.getInt64(0);
-    for (size_t d = n; d-- > firstNew;) {
-      out[d] = stride;
-      stride = b.CreateMul(stride, b.getInt64(static_cast<uint64_t>(to[d])));
-    }
-  }
-  return out;
+std::optional<std::vector<Reg>> stridesOf(Builder& b, std::span<const int64_t> from, std::span<const Reg> strides,
+                                          std::span<const int64_t> to) {
+  return reshapedStrides(
+      from, strides, to, index(b, 0), [](Reg r) { return constantOf(r); },
+      [&](Reg stride, int64_t n) { return b.CreateMul(stride, index(b, n)); });
 }
 
 }  // namespace
@@ -186,11 +158,11 @@ std::optional<PackedView> reshape(Builder& b, const PackedView& from, std::span<
     }
   } else {
     if (from.cells.dynamic() || from.cells.elements() != num_elements(shape)) return std::nullopt;
-    auto strides = reshapedStrides(b, from.cells.shape, from.cells.strides, shape);
+    auto strides = stridesOf(b, from.cells.shape, from.cells.strides, shape);
     if (!strides) return std::nullopt;
     v.cells.strides = std::move(*strides);
     if (from.shares > 1) {
-      auto steps = reshapedStrides(b, from.cells.shape, from.rowSteps, shape);
+      auto steps = stridesOf(b, from.cells.shape, from.rowSteps, shape);
       if (!steps) return std::nullopt;
       v.rowSteps = std::move(*steps);
     }

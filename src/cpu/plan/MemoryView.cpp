@@ -1,6 +1,7 @@
 #include "cpu/plan/MemoryView.h"
 
 #include "base/RowMajor.h"
+#include "cpu/plan/ReshapedStrides.h"
 #include "schedule/UnitDims.h"
 
 namespace smalti::cpu {
@@ -86,40 +87,11 @@ std::optional<MemoryView> stored(const PackedMemory& v) {
   return out;
 }
 
-/// Strides of `to` over the same elements in the same order; nullopt: strides cannot express it. Dimensions are matched
-/// in groups of equal products.
-std::optional<std::vector<KnownNumber>> reshapedStrides(std::span<const int64_t> from,
-                                                        std::span<const KnownNumber> strides,
-                                                        std::span<const int64_t> to) {
-  std::vector<KnownNumber> out(to.size(), 0);
-  size_t o = 0, n = 0;
-  while (o < from.size() || n < to.size()) {
-    const size_t firstOld = o, firstNew = n;
-    int64_t old = o < from.size() ? from[o++] : 1, made = n < to.size() ? to[n++] : 1;
-    while (old != made) {
-      if (old < made ? o == from.size() : n == to.size()) return std::nullopt;
-      if (old < made)
-        old *= from[o++];
-      else
-        made *= to[n++];
-    }
-    std::optional<KnownNumber> inner;  // stride of the group's last dimension of several
-    KnownNumber expected;
-    for (size_t d = o; d-- > firstOld;) {
-      if (from[d] == 1) continue;
-      if (!inner)
-        inner = strides[d];
-      else if (!strides[d] || strides[d] != expected)
-        return std::nullopt;
-      expected = product(strides[d], from[d]);
-    }
-    KnownNumber stride = inner ? *inner : KnownNumber(0);
-    for (size_t d = n; d-- > firstNew;) {
-      out[d] = stride;
-      stride = product(stride, to[d]);
-    }
-  }
-  return out;
+std::optional<std::vector<KnownNumber>> stridesOf(std::span<const int64_t> from, std::span<const KnownNumber> strides,
+                                                  std::span<const int64_t> to) {
+  return reshapedStrides(
+      from, strides, to, KnownNumber(0), [](KnownNumber n) { return n; },
+      [](KnownNumber stride, int64_t n) { return product(stride, n); });
 }
 
 }  // namespace
@@ -237,11 +209,11 @@ std::optional<PackedMemory> reshape(const PackedMemory& from, std::span<const in
     }
   } else {
     if (from.cells.dynamic() || from.cells.elements() != num_elements(shape)) return std::nullopt;
-    auto strides = reshapedStrides(from.cells.shape, from.cells.strides, shape);
+    auto strides = stridesOf(from.cells.shape, from.cells.strides, shape);
     if (!strides) return std::nullopt;
     v.cells.strides = std::move(*strides);
     if (from.shares > 1) {
-      auto steps = reshapedStrides(from.cells.shape, from.rowSteps, shape);
+      auto steps = stridesOf(from.cells.shape, from.rowSteps, shape);
       if (!steps) return std::nullopt;
       v.rowSteps = std::move(*steps);
     }

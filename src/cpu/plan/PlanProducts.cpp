@@ -186,31 +186,12 @@ class MatmulPlanner {
     });
   }
 
-  /// Reshapes an operand with several free or contracting dimensions to [batch…, free, contracting], as a copy if
-  /// strides cannot express that.
+  /// Reshapes an operand with several free or contracting dimensions, as a copy if strides cannot express that.
   static ProductSide merge(MemoryView& operand, const Shape& batch, const Shape& free, const Shape& contracting) {
-    MemoryView ordered = operand;
-    ordered.shape.clear();
-    ordered.strides.clear();
-    ProductSide side;
-    const auto append = [&](const Shape& dims) {
-      int64_t size = 1;
-      for (const int64_t d : dims) {
-        ordered.shape.push_back(operand.shape[static_cast<size_t>(d)]);
-        ordered.strides.push_back(operand.strides[static_cast<size_t>(d)]);
-        size *= ordered.shape.back();
-      }
-      return size;
-    };
-    append(batch);
-    Shape merged = ordered.shape;
-    for (size_t d = 0; d < merged.size(); ++d) side.batch.push_back(static_cast<int64_t>(d));
-    side.free = static_cast<int64_t>(merged.size());
-    merged.push_back(append(free));
-    side.contracting = static_cast<int64_t>(merged.size());
-    merged.push_back(append(contracting));
-    operand = *reshape(isDense(ordered) ? ordered : BodyPlanner::denseCopy(ordered), merged);
-    return side;
+    const MergedOperand to = mergedOperand(operand.shape, batch, free, contracting);
+    const MemoryView from = ordered(operand, to.order);
+    operand = *reshape(isDense(from) ? from : BodyPlanner::denseCopy(from), to.shape);
+    return to.side;
   }
 
   void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const MemoryView& lhs, const MemoryView& rhs,

@@ -59,76 +59,40 @@ PlanResult planExtract(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-PlanResult planTranspose(BodyPlanner& p, mlir::Operation& op) {
+/// The operands that are vectors are read from memory; the result is new memory.
+PlanResult planFromMemory(BodyPlanner& p, mlir::Operation& op) {
   p.flush();
-  p.view(op.getOperand(0));
+  for (const mlir::Value v : op.getOperands())
+    if (isVector(v)) p.view(v);
   return makesNewValue(p, op);
+}
+
+/// The same for ops that src/eval computes in some forms.
+template <bool (*isNative)(mlir::Operation&)>
+PlanResult planFromMemoryIf(BodyPlanner& p, mlir::Operation& op) {
+  return isNative(op) ? planFromMemory(p, op) : p.planInterpreted(op);
 }
 
 PlanResult planConcatenate(BodyPlanner& p, mlir::Operation& op) {
+  if (!isReadInBlocks(op)) return planFromMemory(p, op);
   p.flush();
-  if (isReadInBlocks(op)) {
-    for (const mlir::Value block : op.getOperands()) p.blocks[op.getResult(0)].push_back(p.view(block));
-    return {};
-  }
-  for (const mlir::Value v : op.getOperands()) p.view(v);
-  return makesNewValue(p, op);
-}
-
-PlanResult planMultiReduction(BodyPlanner& p, mlir::Operation& op) {
-  if (!isNativeMultiReduction(op)) return p.planInterpreted(op);
-  p.flush();
-  p.view(op.getOperand(0));
-  if (isVector(op.getOperand(1))) p.view(op.getOperand(1));
-  return makesNewValue(p, op);
-}
-
-PlanResult planSearch(BodyPlanner& p, mlir::Operation& op) {
-  if (!isNativeSearch(op)) return p.planInterpreted(op);
-  p.flush();
-  p.view(op.getOperand(0));
-  return makesNewValue(p, op);
-}
-
-PlanResult planRotate(BodyPlanner& p, mlir::Operation& op) {
-  p.flush();
-  p.view(op.getOperand(0));
-  return makesNewValue(p, op);
-}
-
-PlanResult planGather(BodyPlanner& p, mlir::Operation& op) {
-  p.flush();
-  p.view(op.getOperand(0));
-  p.view(op.getOperand(1));
-  return makesNewValue(p, op);
-}
-
-PlanResult planIota(BodyPlanner& p, mlir::Operation& op) {
-  if (!isNativeIota(op)) return p.planInterpreted(op);
-  p.flush();
-  return makesNewValue(p, op);
-}
-
-PlanResult planBitcast(BodyPlanner& p, mlir::Operation& op) {
-  if (!isNativeBitcast(op)) return p.planInterpreted(op);
-  p.flush();
-  p.view(op.getOperand(0));
-  return makesNewValue(p, op);
+  for (const mlir::Value block : op.getOperands()) p.blocks[op.getResult(0)].push_back(p.view(block));
+  return {};
 }
 
 constexpr std::array<PlanOpRow, 12> kVectorTable{{
     {"vector.shape_cast", planShapeCast},
     {"vector.extract_strided_slice", planExtractSlice},
     {"vector.extract", planExtract},
-    {"vector.transpose", planTranspose},
-    {"tpu.transpose", planTranspose},
+    {"vector.transpose", planFromMemory},
+    {"tpu.transpose", planFromMemory},
     {"tpu.concatenate", planConcatenate},
-    {"vector.multi_reduction", planMultiReduction},
-    {"tpu.reduce_index", planSearch},
-    {"tpu.dynamic_rotate", planRotate},
-    {"tpu.dynamic_gather", planGather},
-    {"tpu.iota", planIota},
-    {"tpu.bitcast", planBitcast},
+    {"vector.multi_reduction", planFromMemoryIf<isNativeMultiReduction>},
+    {"tpu.reduce_index", planFromMemoryIf<isNativeSearch>},
+    {"tpu.dynamic_rotate", planFromMemory},
+    {"tpu.dynamic_gather", planFromMemory},
+    {"tpu.iota", planFromMemoryIf<isNativeIota>},
+    {"tpu.bitcast", planFromMemoryIf<isNativeBitcast>},
 }};
 
 }  // namespace

@@ -15,15 +15,6 @@ constexpr int64_t kMaxTaps = 64;
 constexpr int64_t kMaxWindowBytes = 64 << 20;
 
 /// The dimensions of a view in another order.
-View ordered(const View& v, const Shape& order) {
-  View out = v;
-  for (size_t d = 0; d < order.size(); ++d) {
-    out.shape[d] = v.shape[static_cast<size_t>(order[d])];
-    out.strides[d] = v.strides[static_cast<size_t>(order[d])];
-  }
-  return out;
-}
-
 Shape inOrder(const Shape& shape, const Shape& order) {
   Shape out;
   for (const int64_t d : order) out.push_back(shape[static_cast<size_t>(d)]);

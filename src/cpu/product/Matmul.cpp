@@ -111,31 +111,12 @@ class MatmulLowering {
     return {};
   }
 
-  /// Reshapes an operand with several free or contracting dimensions to [batch…, free, contracting], as a copy if
-  /// strides cannot express that.
+  /// Reshapes an operand with several free or contracting dimensions, as a copy if strides cannot express that.
   ProductSide merge(View& operand, const Shape& batch, const Shape& free, const Shape& contracting) {
-    View ordered = operand;
-    ordered.shape.clear();
-    ordered.strides.clear();
-    ProductSide side;
-    const auto append = [&](const Shape& dims) {
-      int64_t size = 1;
-      for (int64_t d : dims) {
-        ordered.shape.push_back(operand.shape[static_cast<size_t>(d)]);
-        ordered.strides.push_back(operand.strides[static_cast<size_t>(d)]);
-        size *= ordered.shape.back();
-      }
-      return size;
-    };
-    append(batch);
-    Shape merged = ordered.shape;
-    for (size_t d = 0; d < merged.size(); ++d) side.batch.push_back(static_cast<int64_t>(d));
-    side.free = static_cast<int64_t>(merged.size());
-    merged.push_back(append(free));
-    side.contracting = static_cast<int64_t>(merged.size());
-    merged.push_back(append(contracting));
-    operand = *reshape(l_.b, isDense(ordered) ? ordered : l_.denseCopy(ordered), merged);
-    return side;
+    const MergedOperand to = mergedOperand(operand.shape, batch, free, contracting);
+    const View from = ordered(operand, to.order);
+    operand = *reshape(l_.b, isDense(from) ? from : l_.denseCopy(from), to.shape);
+    return to.side;
   }
 
   void batches(size_t d, const ProductSide& lhsSide, const ProductSide& rhsSide, View lhs, View rhs, View result) {

@@ -55,6 +55,29 @@ std::optional<ProductSide> productSide(std::span<const int64_t> shape, const Sha
   return side;
 }
 
+MergedOperand mergedOperand(std::span<const int64_t> shape, const Shape& batch, const Shape& free,
+                            const Shape& contracting) {
+  MergedOperand m;
+  const auto append = [&](const Shape& dims) {
+    int64_t size = 1;
+    for (const int64_t d : dims) {
+      m.order.push_back(d);
+      size *= shape[static_cast<size_t>(d)];
+    }
+    return size;
+  };
+  append(batch);
+  for (size_t d = 0; d < batch.size(); ++d) {
+    m.side.batch.push_back(static_cast<int64_t>(d));
+    m.shape.push_back(shape[static_cast<size_t>(batch[d])]);
+  }
+  m.side.free = static_cast<int64_t>(batch.size());
+  m.side.contracting = m.side.free + 1;
+  m.shape.push_back(append(free));
+  m.shape.push_back(append(contracting));
+  return m;
+}
+
 size_t freePosition(std::span<const int64_t> shape, const Shape& free) {
   for (size_t i = 0; i < free.size(); ++i)
     if (shape[static_cast<size_t>(free[i])] != 1) return i;

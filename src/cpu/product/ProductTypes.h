@@ -28,6 +28,24 @@ struct ProductSide {
 /// nullopt: several free or contracting dimensions are larger than 1.
 std::optional<ProductSide> productSide(std::span<const int64_t> shape, const Shape& batch, const Shape& free,
                                        const Shape& contracting);
+/// An operand with several free or contracting dimensions, reshaped to [batch…, free, contracting].
+struct MergedOperand {
+  Shape order;  ///< its dimensions, before they are merged
+  Shape shape;
+  ProductSide side;
+};
+MergedOperand mergedOperand(std::span<const int64_t> shape, const Shape& batch, const Shape& free,
+                            const Shape& contracting);
+/// The view (emit/View.h, plan/MemoryView.h) with its dimensions in another order.
+template <class View>
+View ordered(const View& v, const Shape& order) {
+  View out = v;
+  for (size_t d = 0; d < order.size(); ++d) {
+    out.shape[d] = v.shape[static_cast<size_t>(order[d])];
+    out.strides[d] = v.strides[static_cast<size_t>(order[d])];
+  }
+  return out;
+}
 /// The position, among the free dimensions of an operand, of the one that is larger than 1; 0: there is none.
 size_t freePosition(std::span<const int64_t> shape, const Shape& free);
 
