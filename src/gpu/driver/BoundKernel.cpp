@@ -1,7 +1,5 @@
 #include "gpu/driver/BoundKernel.h"
 
-#include <array>
-
 namespace smalti::gpu {
 
 BoundKernel::~BoundKernel() {
@@ -24,13 +22,7 @@ Status BoundKernel::enqueue(CudaHandle stream) const {
                                              : call.fill32(f.to, f.bits, n, stream);
     if (Status ok = driver.check(result, "fill a result on the GPU"); !ok) return ok;
   }
-  Launch launch = launch_;
-  std::array<void*, 6> arguments{&launch.arrays, &launch.workspace, &launch.ended,
-                                 &launch.points, &launch.rounds,    launch.maps.data()};
-  return driver.check(
-      call.launch(launch.function, static_cast<unsigned>(launch.blocks), 1, 1, static_cast<unsigned>(launch.threads), 1,
-                  1, launch.sharedBytes, stream, arguments.data(), nullptr),
-      "launch the kernel");
+  return start(driver, launch_, stream);
 }
 
 Result<KernelEnd> BoundKernel::ended() const {

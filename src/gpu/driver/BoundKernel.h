@@ -6,7 +6,7 @@
 
 #include "gpu/device/KernelEnd.h"
 #include "gpu/driver/DeviceMemory.h"
-#include "gpu/driver/TensorMaps.h"
+#include "gpu/driver/Launch.h"
 
 namespace smalti::gpu {
 
@@ -24,14 +24,6 @@ class BoundKernel {
     int64_t elements = 0;
     int elementBytes = 4;  ///< 1, 2 or 4
     uint32_t bits = 0;
-  };
-  struct Launch {
-    CudaHandle function = nullptr;
-    int64_t blocks = 1, points = 1, rounds = 0;
-    int threads = 32;
-    unsigned sharedBytes = 0;
-    CudaAddress arrays = 0, workspace = 0, ended = 0;
-    std::vector<EncodedTensorMap> maps;
   };
 
   BoundKernel(const CudaGpu& gpu, std::shared_ptr<const void> code, Launch launch, std::vector<Copy> copies,

@@ -8,7 +8,6 @@
 #include "base/MemoryAccount.h"
 #include "cpu/runtime/CallArrays.h"
 #include "gpu/driver/DeviceMemory.h"
-#include "gpu/driver/TensorMaps.h"
 
 namespace smalti::gpu {
 namespace {
@@ -82,12 +81,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     for (size_t i = 0; i < results.size(); ++i)
       if (const auto fill = arrays_.fillOf(i); fill && fill->elements > 0)
         fills.push_back({results[i], fill->elements, fill->elementBytes, fill->bits});
-    BoundKernel::Launch launch{.function = function_,
-                               .points = gridPoints(lowered_.sharedBounds, {}),
-                               .rounds = options.stepLimit > 0 ? std::min(options.stepLimit, kMostRounds) : kMostRounds,
-                               .threads = lowered_.allThreads(),
-                               .sharedBytes = static_cast<unsigned>(lowered_.sharedBytes)};
-    launch.blocks = std::clamp<int64_t>(launch.points, 1, blocksAtOnce_);
+    Launch launch = launchOf(gridPoints(lowered_.sharedBounds, {}), options);
     const auto arrays = keep(
         DeviceMemory::copyOf(driver_, addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress))));
     if (!arrays) return fail(arrays.error());
@@ -133,8 +127,8 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
       addresses[i] = copy->at();
       copies.push_back(std::move(*copy));
     }
-    const int64_t points = gridPoints(lowered_.sharedBounds, operands);
-    int64_t blocks = std::clamp<int64_t>(points, 1, blocksAtOnce_);
+    Launch launch = launchOf(gridPoints(lowered_.sharedBounds, operands), options);
+    int64_t& blocks = launch.blocks;
     std::vector<int64_t> buffer(static_cast<size_t>((PrintOps::kHeaderBytes + printBytes) / 8));
     buffer[0] = printBytes;
     auto onDevice = DeviceMemory::copyOf(driver_, buffer.data(), static_cast<int64_t>(buffer.size() * sizeof(int64_t)));
@@ -154,7 +148,12 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
       return fail(std::move(ok.error()));
     auto maps = encodeTensorMaps(driver_, lowered_.maps, addresses);
     if (!maps) return fail(std::move(maps.error()));
-    if (Status ok = launch(pointers->at(), workspace.at(), ended->at(), points, blocks, maps->data(), options); !ok)
+    launch.arrays = pointers->at();
+    launch.workspace = workspace.at();
+    launch.ended = ended->at();
+    launch.maps = std::move(*maps);
+    if (Status ok = start(driver_, std::move(launch), nullptr); !ok) return fail(std::move(ok.error()));
+    if (Status ok = driver_.check(driver_.call().contextSynchronize(), "run the kernel to its end"); !ok)
       return fail(std::move(ok.error()));
     if (Status ok =
             driver_.check(driver_.call().copyOut(&status, ended->at(), sizeof(status)), "read how a kernel ended");
@@ -206,18 +205,15 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
             .help = "look for a loop whose condition never becomes false; --step-limit ends it earlier"};
   }
 
-  Status launch(CudaAddress pointers, CudaAddress workspace, CudaAddress ended, int64_t points, int64_t blocks,
-                EncodedTensorMap* maps, const CudaCall& options) const {
-    int64_t rounds = options.stepLimit > 0 ? std::min(options.stepLimit, kMostRounds) : kMostRounds;
-    std::array<void*, 6> arguments{&pointers, &workspace, &ended, &points, &rounds, maps};
-    const auto threads = static_cast<unsigned>(lowered_.allThreads());
-    if (Status ok = driver_.check(
-            driver_.call().launch(function_, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1,
-                                  static_cast<unsigned>(lowered_.sharedBytes), nullptr, arguments.data(), nullptr),
-            "launch the kernel");
-        !ok)
-      return ok;
-    return driver_.check(driver_.call().contextSynchronize(), "run the kernel to its end");
+  /// Without its memory.
+  Launch launchOf(int64_t points, const CudaCall& options) const {
+    return {.function = function_,
+            .blocks = std::clamp<int64_t>(points, 1, blocksAtOnce_),
+            .points = points,
+            .rounds = options.stepLimit > 0 ? std::min(options.stepLimit, kMostRounds) : kMostRounds,
+            .threads = lowered_.allThreads(),
+            .sharedBytes = static_cast<unsigned>(lowered_.sharedBytes),
+            .maps = {}};
   }
 
   CudaGpu gpu_;
