@@ -2,36 +2,23 @@
 
 #include <fmt/format.h>
 
+#include "base/CheckArrays.h"
 #include "base/Executable.h"
 #include "base/Guarded.h"
 
 namespace smalti {
 namespace {
 
+std::optional<ArrayFault> memoryFault(const DeviceArray& a) {
+  constexpr uint64_t kAlignment = 16;
+  if (a.type().elements() == 0 || (a.address() != 0 && a.address() % kAlignment == 0)) return std::nullopt;
+  return ArrayFault{"is not aligned", fmt::format("an address that is a multiple of {} bytes", kAlignment),
+                    fmt::format("address {:#x}", a.address())};
+}
+
 Status checkTypes(std::span<const DeviceArray> given, const std::vector<ArrayType>& types, const char* code,
                   std::string_view what) {
-  if (given.size() != types.size())
-    return fail({.code = code,
-                 .message = fmt::format("wrong number of {}s", what),
-                 .place = {},
-                 .need = fmt::format("{} {}s", types.size(), what),
-                 .have = fmt::format("{}", given.size())});
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (given[i].type() != types[i])
-      return fail({.code = code,
-                   .message = fmt::format("{} {} is of the wrong type", what, i),
-                   .place = {},
-                   .need = types[i].str(),
-                   .have = given[i].type().str()});
-    constexpr uint64_t kAlignment = 16;
-    if (given[i].type().elements() > 0 && (given[i].address() == 0 || given[i].address() % kAlignment != 0))
-      return fail({.code = code,
-                   .message = fmt::format("{} {} is not aligned", what, i),
-                   .place = {},
-                   .need = fmt::format("an address that is a multiple of {} bytes", kAlignment),
-                   .have = fmt::format("address {:#x}", given[i].address())});
-  }
-  return {};
+  return checkArrays(given, types, code, what, memoryFault);
 }
 
 }  // namespace

@@ -6,42 +6,27 @@
 
 #include <fmt/format.h>
 
+#include "base/CheckArrays.h"
 #include "base/Guarded.h"
 
 namespace smalti {
 namespace {
 
+std::optional<ArrayFault> memoryFault(const Array& a) {
+  if (!a.data() && a.bytes() > 0)
+    return ArrayFault{"has no memory", fmt::format("{} bytes", a.bytes()),
+                      a.is_traced() ? "a traced array" : "a null pointer"};
+  const auto address = reinterpret_cast<uintptr_t>(a.data());
+  const auto alignment = static_cast<uintptr_t>(storage_bytes(a.dtype()));
+  if (address % alignment == 0) return std::nullopt;
+  return ArrayFault{"is not aligned to its elements",
+                    fmt::format("an address that is a multiple of {} bytes", alignment),
+                    fmt::format("{} bytes past one", address % alignment)};
+}
+
 Status checkTypes(std::span<const Array> given, const std::vector<ArrayType>& types, const char* code,
                   std::string_view what) {
-  if (given.size() != types.size())
-    return fail({.code = code,
-                 .message = fmt::format("wrong number of {}s", what),
-                 .place = {},
-                 .need = fmt::format("{} {}s", types.size(), what),
-                 .have = fmt::format("{}", given.size())});
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (given[i].type() != types[i])
-      return fail({.code = code,
-                   .message = fmt::format("{} {} is of the wrong type", what, i),
-                   .place = {},
-                   .need = types[i].str(),
-                   .have = given[i].type().str()});
-    if (!given[i].data() && given[i].bytes() > 0)
-      return fail({.code = code,
-                   .message = fmt::format("{} {} has no memory", what, i),
-                   .place = {},
-                   .need = fmt::format("{} bytes", given[i].bytes()),
-                   .have = given[i].is_traced() ? "a traced array" : "a null pointer"});
-    const auto address = reinterpret_cast<uintptr_t>(given[i].data());
-    const auto alignment = static_cast<uintptr_t>(storage_bytes(types[i].dtype));
-    if (address % alignment != 0)
-      return fail({.code = code,
-                   .message = fmt::format("{} {} is not aligned to its elements", what, i),
-                   .place = {},
-                   .need = fmt::format("an address that is a multiple of {} bytes", alignment),
-                   .have = fmt::format("{} bytes past one", address % alignment)});
-  }
-  return {};
+  return checkArrays(given, types, code, what, memoryFault);
 }
 
 bool overlap(const Array& a, const Array& b) {
