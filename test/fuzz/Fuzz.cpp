@@ -12,7 +12,6 @@
 // as they are. Input number N depends on the seed files, --seed and N alone; --first N goes on from there. --write only
 // writes inputs into FOLDER: mutated cases, or sessions of a language server (Written.h).
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +25,6 @@
 #include <string>
 #include <vector>
 
-#include "Structure.h"
 #include "Targets.h"
 #include "Written.h"
 
@@ -92,10 +90,7 @@ Input makeInput(const Seeds& seeds, int64_t number, Random& random) {
   }
   const Input &seed = seeds.modules[random() % seeds.modules.size()],
               &other = seeds.modules[random() % seeds.modules.size()];
-  const uint64_t how = seed.kind == Kind::program ? random() % 4 : 0;
-  if (how == 0) return {seed.kind, mutate(seed.content, other.content, random)};
-  if (how == 1) return {seed.kind, withMutatedBody(seed.content, other.content, random)};
-  return {seed.kind, withMutatedStructure(seed.content, random)};
+  return {seed.kind, mutatedModule(seed.kind, seed.content, other.content, random)};
 }
 
 Random randomOf(const Options& options, int64_t number) {
@@ -146,27 +141,22 @@ void keep(const Input& input, int64_t number) {
   std::fprintf(stderr, "fuzz: native code and the machine do not agree: %s\n", name.c_str());
 }
 
-void setTimer(unsigned cpuSeconds) {
-  const itimerval time{.it_interval = {}, .it_value = {.tv_sec = static_cast<time_t>(cpuSeconds), .tv_usec = 0}};
-  setitimer(ITIMER_PROF, &time, nullptr);
-}
-
 /// The next input may take its time from now on.
 void startTimers() {
   timeToStop = false;
-  setTimer(kSecondsToRun);
+  setCpuTimer(kSecondsToRun);
   alarm(10 * kSecondsPerInput);
 }
 
 void stopTimers() {
-  setTimer(0);
+  setCpuTimer(0);
   alarm(0);
 }
 
 void onAlarm(int signal) {
   if (signal == SIGPROF && !timeToStop) {
     timeToStop = true;
-    return setTimer(kSecondsPerInput - kSecondsToRun);
+    return setCpuTimer(kSecondsPerInput - kSecondsToRun);
   }
   constexpr char kText[] = "fuzz: an input took longer than its limit; see the newest fuzz-last-input\n";
   [[maybe_unused]] auto n = write(2, kText, sizeof kText - 1);

@@ -1,14 +1,11 @@
 // The inputs of smalti_fuzz chosen by coverage: LLVM's libFuzzer keeps an input that reaches new code, and mutates it
 // further (tools/fuzz.sh --guided, preset guided). Readers, limits and mutations are those of smalti_fuzz.
-#include <sys/time.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <functional>
 #include <string>
 
-#include "Structure.h"
 #include "Targets.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t maxSize);  // libFuzzer's own mutations of bytes
@@ -25,27 +22,10 @@ Kind kindOfContent(const std::string& input) {
   return calls ? Kind::program : Kind::kernel;
 }
 
-std::string mutated(const std::string& input, Random& random) {
-  if (kindOfContent(input) != Kind::program) return mutate(input, input, random);
-  switch (random() % 4) {
-    case 0:
-      return mutate(input, input, random);
-    case 1:
-      return withMutatedBody(input, input, random);
-    default:
-      return withMutatedStructure(input, random);
-  }
-}
-
 size_t store(const std::string& from, uint8_t* to, size_t maxSize) {
   const size_t size = std::min(from.size(), maxSize);
   std::memcpy(to, from.data(), size);
   return size;
-}
-
-void setTimer(unsigned cpuSeconds) {
-  const itimerval time{.it_interval = {}, .it_value = {.tv_sec = static_cast<time_t>(cpuSeconds), .tv_usec = 0}};
-  setitimer(ITIMER_PROF, &time, nullptr);
 }
 
 }  // namespace
@@ -58,18 +38,19 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string input(reinterpret_cast<const char*>(data), size);
   timeToStop = false;
-  setTimer(kSecondsToRun);
+  setCpuTimer(kSecondsToRun);
   Tally tally;
   // Arguments of kernels depend on the content alone, so that an input reaches the same code whenever it is tried.
   tryInput(kindOfContent(input), input, std::hash<std::string>()(input), tally);
-  setTimer(0);
+  setCpuTimer(0);
   return 0;
 }
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t maxSize, unsigned seed) {
   Random random(seed);
   if (random() % 4 == 0) return LLVMFuzzerMutate(data, size, maxSize);
-  return store(mutated({reinterpret_cast<const char*>(data), size}, random), data, maxSize);
+  const std::string input(reinterpret_cast<const char*>(data), size);
+  return store(mutatedModule(kindOfContent(input), input, input, random), data, maxSize);
 }
 
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* a, size_t sizeOfA, const uint8_t* b, size_t sizeOfB,

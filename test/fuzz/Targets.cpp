@@ -1,8 +1,11 @@
 #include "Targets.h"
 
+#include <sys/time.h>
+
 #include <cstring>
 #include <vector>
 
+#include "Structure.h"
 #include "driver/case/Case.h"
 #include "eval/FloatFormats.h"
 #include "interop/Interop.h"
@@ -190,6 +193,18 @@ std::string withMutatedBody(const std::string& stablehlo, const std::string& oth
   const std::string key = "\"body\": \"";
   const size_t from = json.find(key) + key.size(), to = json.find('"', from);
   return stablehlo.substr(0, begin) + json.substr(from, to - from) + stablehlo.substr(end);
+}
+
+std::string mutatedModule(Kind kind, const std::string& content, const std::string& other, Random& random) {
+  const uint64_t how = kind == Kind::program ? random() % 4 : 0;
+  if (how == 0) return mutate(content, other, random);
+  if (how == 1) return withMutatedBody(content, other, random);
+  return withMutatedStructure(content, random);
+}
+
+void setCpuTimer(unsigned seconds) {
+  const itimerval time{.it_interval = {}, .it_value = {.tv_sec = static_cast<time_t>(seconds), .tv_usec = 0}};
+  setitimer(ITIMER_PROF, &time, nullptr);
 }
 
 }  // namespace smalti::fuzz

@@ -48,5 +48,10 @@ void tryInput(Kind, const std::string& input, uint64_t seed, Tally&);
 std::string configOf(const std::string& stablehlo);
 /// The text with its kernel's body mutated as bytes, so that the call around it stays well-formed.
 std::string withMutatedBody(const std::string& stablehlo, const std::string& other, Random&);
+/// A module mutated as bytes or, if it is a program, in its body alone or as a module (Structure.h).
+std::string mutatedModule(Kind, const std::string& content, const std::string& other, Random&);
+
+/// SIGPROF after so much CPU time of this process; 0: never.
+void setCpuTimer(unsigned seconds);
 
 }  // namespace smalti::fuzz
