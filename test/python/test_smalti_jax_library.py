@@ -108,16 +108,17 @@ def test_paged_attention(inline, quantised):
         close(got[b], attention(q[b][None, :, None], keys, values)[0, :, 0], *((2e-2, 2e-2) if quantised else (1e-4, 1e-5)))
 
 
-@pytest.mark.parametrize("window", [None, 20])
-def test_ragged_paged_attention_of_prefill_and_decoding_together(window):
+@pytest.mark.parametrize("window, blocks", [(None, {"num_kv_pages_per_block": 2, "num_queries_per_block": 8}),
+                                            (20, {"num_kv_pages_per_block": 2, "num_queries_per_block": 8}),
+                                            (None, {})])  # {}: those that JAX chooses for the chip
+def test_ragged_paged_attention_of_prefill_and_decoding_together(window, blocks):
     """Sequences of 5, 1 and 20 new tokens behind what they have already; the last rows belong to nobody."""
     new, lengths = np.array([5, 1, 20]), np.array([37, 64, 20], np.int32)
     starts = np.concatenate([[0], np.cumsum(new)]).astype(np.int32)
     q, pages = normal(32, 4, 128) * .1, normal(16, 16, 4, 128, seed=1)
     table = np.random.default_rng(2).permutation(16)[:12].reshape(3, 4).astype(np.int32)
     got = ragged.ragged_paged_attention(q, pages, jnp.asarray(lengths), jnp.asarray(table), jnp.asarray(starts),
-                                        jnp.array([3], jnp.int32), sliding_window=window, num_kv_pages_per_block=2,
-                                        num_queries_per_block=8)
+                                        jnp.array([3], jnp.int32), sliding_window=window, **blocks)
     for s in range(3):
         rows = pages[table[s]].reshape(-1, 4, 128)[:lengths[s]]
         keys, values = (jnp.repeat(rows[:, i::2], 2, axis=1).transpose(1, 0, 2) for i in range(2))

@@ -130,6 +130,16 @@ def test_dtypes_that_no_kernel_takes_are_refused():
         add("f32").run(None, None)
 
 
+def test_programs_of_jax_need_jax():
+    program = ("import importlib.util, smalti\n"
+               "importlib.util.find_spec = lambda name: None\n"
+               "try: import smalti.jax\n"
+               "except ModuleNotFoundError as e: print(e)")
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}).stdout
+    assert printed == "smalti.jax needs JAX: pip install 'smalti[jax]' (import smalti alone does not)\n"
+
+
 def test_check_reports_and_run_raises(mistake):
     module, inputs = mistake
     report = module.check(*inputs)

@@ -12,6 +12,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+
+if importlib.util.find_spec("jax") is None:
+    raise ModuleNotFoundError("smalti.jax needs JAX: pip install 'smalti[jax]' (import smalti alone does not)", name="jax")
+
 import smalti._module
 from smalti.jax import _settings
 from smalti.jax._judge import Mismatch, check, compare, export

@@ -9,6 +9,7 @@ import json
 import os
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -47,6 +48,8 @@ def hook() -> None:
         if not hasattr(jax.Device, "num_cores"):  # which kernels for several TensorCores ask for
             jax.Device.num_cores = property(lambda device: _num_cores())
         abstract.num_cores = _CoresOfAbstractDevice(vars(abstract).get("num_cores"))
+        for module in _versions.modules_that_query_device_kinds():
+            module.jax = _JaxOfChip()
         jax.ffi.register_ffi_target(TARGET, handlers["call"], platform="cpu")
         jax.ffi.register_ffi_target(TARGET_ON_DEVICES, handlers["call_on_devices"], platform="cpu")
         _hooked = True
@@ -68,6 +71,18 @@ def _num_cores() -> int:
     if settings is None:
         raise AttributeError("devices for CPUs have no num_cores unless smalti.jax.install() has said how many")
     return settings.cores()
+
+
+class _JaxOfChip:
+    """The name `jax` in a module that reads only the kind of `jax.devices()[0]`: a device of the chip that kernels query."""
+
+    @staticmethod
+    def devices() -> list[Any]:
+        settings = _settings.current()
+        return jax.devices() if settings is None else [SimpleNamespace(device_kind=_settings.DEVICE_KINDS[settings.chip])]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(jax, name)
 
 
 class _CoresOfAbstractDevice:

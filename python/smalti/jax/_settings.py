@@ -14,7 +14,8 @@ import jax
 from smalti import _smalti
 from smalti._module import Option, option_list
 
-CHIPS = ("v4", "v5e", "v5p", "v6e", "v7x")
+#: chips, and what JAX calls the kind of such a device
+DEVICE_KINDS = {"v4": "TPU v4", "v5e": "TPU v5 lite", "v5p": "TPU v5", "v6e": "TPU v6 lite", "v7x": "TPU7x"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Settings:
 
     def updated(self, chip: str | None, override_interpret: bool | None, legality: bool | None,
                 options: dict[str, Option]) -> Settings:
-        if chip is not None and chip not in CHIPS:
-            raise ValueError(f"chip={chip!r} is not one of {', '.join(CHIPS)}")
+        if chip is not None and chip not in DEVICE_KINDS:
+            raise ValueError(f"chip={chip!r} is not one of {', '.join(DEVICE_KINDS)}")
         chosen = option_list(options)
         _smalti.check_options(chosen)
         merged = dict(self.options) | dict(chosen)

@@ -53,6 +53,14 @@ def tpu_info() -> Any:
         return importlib.import_module("jax._src.pallas.mosaic.tpu_info")
 
 
+def modules_that_query_device_kinds() -> list[Any]:
+    """The modules of JAX's kernels that choose block sizes by the kind of `jax.devices()[0]`, if there are any."""
+    try:
+        return [importlib.import_module("jax.experimental.pallas.ops.tpu.ragged_paged_attention.tuned_block_sizes")]
+    except ImportError:
+        return []
+
+
 def abstract_device() -> Any:
     """The class of abstract devices during tracing."""
     return internal("jax._src.mesh", "AbstractDevice")
