@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Ring attention and data-parallel training over MPI processes of one core each: weak scaling, how much of an injected
-network is hidden, projections."""
+network is hidden, projections. Two processes that do not communicate, each on its core, show how much of the scaling the
+machine itself allows."""
 
 import argparse
 import os
@@ -26,6 +27,26 @@ def over_processes(processes, command, network=""):
     return done
 
 
+def uncoupled(processes, command):
+    """Processes that know nothing of each other, at the same time, each on one core: what each prints."""
+    env = os.environ | {"SMALTI_MPI": "off", "SMALTI_TARGET": "cpu"}
+    cores = sorted(os.sched_getaffinity(0))[:processes]
+    if len(cores) < processes:
+        sys.exit(f"{processes} processes need as many cores; there are {len(cores)}")
+    running = [subprocess.Popen(["taskset", "-c", str(core), *map(str, command)], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, env=env, cwd=ROOT) for core in cores]
+    texts = [process.communicate() for process in running]
+    if any(process.returncode for process in running):
+        sys.exit(texts[0][1])
+    return texts
+
+
+def scaling(one, apart, two):
+    """`two` processes together, or `apart`, beside `one` with the work of one of them: seconds of the same work."""
+    print(f"weak scaling: {one / two:.2f} of the work per second and process; the machine allows {one / apart:.2f} "
+          f"(two processes that do not communicate: {apart * 1e3:.2f} ms), so that {apart / two:.2f} of it is reached")
+
+
 def ring_attention(options):
     shape = [int(n) for n in options.shape.split(",")]
     heads, length, depth = shape
@@ -35,10 +56,14 @@ def ring_attention(options):
         return min(float(over_processes(processes, [RING, *shape, options.seconds], network).stdout)
                    for _ in range(options.rounds))
 
-    one, two = fastest(1), fastest(2)
+    def fastest_apart():
+        return min(max(float(text) for text, _ in uncoupled(2, [RING, *shape, options.seconds]))
+                   for _ in range(options.rounds))
+
+    one, apart, two = fastest(1), fastest_apart(), fastest(2)
     print(f"ring attention, f32[{heads},{length},{depth}] on each device, {sent / 1e6:.2f} MB to the neighbour a step")
     print(f"1 process {one * 1e3:.2f} ms (1 step), 2 processes {two * 1e3:.2f} ms (2 steps each)")
-    print(f"weak scaling: {2 * one / two:.2f} of the work per second and process")
+    scaling(one, apart, two / 2)
 
     # A network that takes as long as half a step computes: all of it could be hidden.
     latency, bandwidth = 10e-6, sent / (one / 2 - 10e-6)
@@ -62,14 +87,20 @@ def ring_attention(options):
 
 
 def training(options):
-    def fastest(processes, network=""):
-        command = [TRAIN, ROOT / "LICENSE", TRAINING_STEPS, processes, processes * BATCH]
-        texts = [over_processes(processes, command, network).stderr for _ in range(options.rounds)]
-        return min(float(ms) / 1e3 for text in texts for ms in re.findall(r"([\d.]+) ms a step", text))
+    def slowest(texts):
+        return max(float(ms) for text in texts for ms in re.findall(r"([\d.]+) ms a step", text)) / 1e3
 
-    one, two = fastest(1), fastest(2)
+    def fastest(processes):
+        command = [TRAIN, ROOT / "LICENSE", TRAINING_STEPS, processes, processes * BATCH]
+        return min(slowest([over_processes(processes, command).stderr]) for _ in range(options.rounds))
+
+    def fastest_apart():
+        command = [TRAIN, ROOT / "LICENSE", TRAINING_STEPS, 1, BATCH]
+        return min(slowest(err for _, err in uncoupled(2, command)) for _ in range(options.rounds))
+
+    one, apart, two = fastest(1), fastest_apart(), fastest(2)
     print(f"\ntraining, a batch of {BATCH} on each device: 1 process {one * 1e3:.2f} ms a step, 2 processes {two * 1e3:.2f}")
-    print(f"weak scaling: {one / two:.2f} of the work per second and process")
+    scaling(one, apart, two)
 
     # An all-reduce by a ring: each host sends and receives all gradients twice, in 2 (hosts - 1) messages.
     micros, gigabytes = map(float, options.network.split(","))

@@ -14,6 +14,9 @@
 
 namespace smalti {
 
+/// Elements that a receiver uses in place begin at a multiple of this from the beginning of the message.
+constexpr size_t kMessageAlignment = 64;  // as arrays have it
+
 class ByteWriter {
  public:
   template <class T>
@@ -33,6 +36,13 @@ class ByteWriter {
     addBytes(std::as_bytes(list));
   }
   void addBytes(std::span<const std::byte> more) { bytes_.append(more); }
+  /// Zeros up to the next multiple of the alignment.
+  void align() {
+    static constexpr std::byte kZeros[kMessageAlignment] = {};
+    addBytes(std::span(kZeros).first((kMessageAlignment - bytes_.size() % kMessageAlignment) % kMessageAlignment));
+  }
+  /// For that many bytes more.
+  void reserve(size_t more) { bytes_.reserve(bytes_.size() + more); }
 
   const Bytes& bytes() const { return bytes_; }
   Bytes take() { return std::move(bytes_); }
@@ -44,7 +54,7 @@ class ByteWriter {
 /// Check `ok` after reading everything: missing data reads as zeros and empty lists.
 class ByteReader {
  public:
-  explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  explicit ByteReader(std::span<const std::byte> bytes) : whole_(bytes.size()), rest_(bytes) {}
   bool ok() const { return ok_; }
   bool atEnd() const { return ok_ && rest_.empty(); }
   std::span<const std::byte> rest() const { return rest_; }
@@ -74,6 +84,13 @@ class ByteReader {
     if (count > rest_.size() / elementBytes) ok_ = false;
     return take(ok_ ? count * elementBytes : 0);
   }
+  /// That many bytes, in place; none where there are fewer.
+  std::span<const std::byte> next(size_t bytes) { return take(bytes); }
+  /// What ByteWriter::align added; `bytes` of the constructor is the whole message.
+  void align() {
+    const size_t at = whole_ - rest_.size();
+    take((kMessageAlignment - at % kMessageAlignment) % kMessageAlignment);
+  }
 
  private:
   std::span<const std::byte> take(size_t n) {
@@ -83,6 +100,7 @@ class ByteReader {
     rest_ = rest_.subspan(n);
     return taken;
   }
+  size_t whole_;
   std::span<const std::byte> rest_;
   bool ok_ = true;
 };

@@ -46,8 +46,12 @@ class Bytes {
 
   /// The value of new bytes is unspecified.
   void resize(size_t size) {
-    if (size > capacity_) reserve(std::max(size, 2 * capacity_));
+    if (size > capacity_) reallocate(std::max(size, 2 * capacity_));
     size_ = size;
+  }
+  /// Memory for that many bytes, so that what is appended later is not copied again.
+  void reserve(size_t capacity) {
+    if (capacity > capacity_) reallocate(capacity);
   }
   void append(std::span<const std::byte> more) {
     const size_t at = size_;
@@ -60,7 +64,7 @@ class Bytes {
   }
 
  private:
-  void reserve(size_t capacity) {
+  void reallocate(size_t capacity) {
     void* block = messageMemory.allocate(capacity);
     if (!block) throw std::bad_alloc();
     if (size_ > 0) std::memcpy(block, data_, size_);

@@ -14,8 +14,11 @@ class Post {
  public:
   explicit Post(int count) : boxes_(static_cast<size_t>(count)) {}
   int count() const { return static_cast<int>(boxes_.size()); }
+  /// How many messages all have sent.
+  int sent() const { return sent_; }
   void put(int to, Processes::Channel channel, Processes::Message message) {
     const std::lock_guard lock(mutex_);
+    ++sent_;
     boxes_[static_cast<size_t>(to)].push_back({channel, std::move(message)});
     changed_.notify_all();
   }
@@ -42,6 +45,7 @@ class Post {
     Processes::Message message;
   };
   std::mutex mutex_;
+  int sent_ = 0;
   std::condition_variable changed_;
   std::vector<std::deque<Letter>> boxes_;
 };

@@ -74,18 +74,18 @@ Result<DeviceShare> shareOf(const ProcessGroup& group, int64_t devices, const Op
                                    devices)});
 }
 
-Result<std::vector<ReceivedMessage>> SharedRun::exchange(const Messages& to, const Op& at,
+Result<std::vector<ReceivedMessage>> SharedRun::exchange(const Write& write, const Op& at,
                                                          const std::vector<bool>& with) {
-  return exchangeAt(to, described(at), at.place, with);
+  return exchangeAt(write, described(at), at.place, with);
 }
 
 Status SharedRun::agree(const std::string& identity) {
-  auto agreed = exchangeAt(Messages(static_cast<size_t>(group_.processes.count())), identity, {}, {});
+  auto agreed = exchangeAt([](int, ByteWriter&) {}, identity, {}, {});
   if (!agreed) return fail(std::move(agreed.error()));
   return {};
 }
 
-Result<std::vector<ReceivedMessage>> SharedRun::exchangeAt(const Messages& to, const std::string& where,
+Result<std::vector<ReceivedMessage>> SharedRun::exchangeAt(const Write& write, const std::string& where,
                                                            const SourcePlace& place, const std::vector<bool>& with) {
   Processes& p = group_.processes;
   const auto takesPart = [&](int r) { return r != p.rank() && (with.empty() || with[static_cast<size_t>(r)]); };
@@ -94,7 +94,7 @@ Result<std::vector<ReceivedMessage>> SharedRun::exchangeAt(const Messages& to, c
     ByteWriter w = header(run_, Kind::values);
     w.add(++exchanges_[static_cast<size_t>(r)]);
     w.add(where);
-    w.addBytes(to[static_cast<size_t>(r)]);
+    write(r, w);
     if (Status ok = p.send(r, Channel::program, w.take()); !ok) return fail(std::move(ok.error()));
   }
   std::vector<ReceivedMessage> got(static_cast<size_t>(p.count()));

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <set>
-#include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/ByteStream.h"
 #include "base/ProcessRun.h"
 #include "base/Processes.h"
 #include "ir/Program.h"
@@ -34,14 +35,17 @@ Result<DeviceShare> shareOf(const ProcessGroup&, int64_t devices, const Op&);
 /// SM5012.
 Diagnostic otherProgram(const SourcePlace&, std::string need, std::string have);
 
-/// A message to each process, by rank.
-using Messages = std::vector<std::span<const std::byte>>;
-/// A message from another process, after its header.
+/// A message from another process: after its header, the content.
 class ReceivedMessage {
  public:
   ReceivedMessage() = default;
   ReceivedMessage(Bytes bytes, size_t header) : bytes_(std::move(bytes)), header_(header) {}
-  std::span<const std::byte> content() const { return std::span<const std::byte>(bytes_).subspan(header_); }
+  /// At the beginning of the content.
+  ByteReader reader() const {
+    ByteReader reader(bytes_);
+    reader.next(header_);
+    return reader;
+  }
 
  private:
   Bytes bytes_;
@@ -55,17 +59,19 @@ class SharedRun {
       : group_(group), run_(++group.programs), stop_(stop), exchanges_(static_cast<size_t>(group.processes.count())) {}
 
   ProcessGroup& group() const { return group_; }
-  /// Gives processes a message and gets theirs, by rank: those `with` which it exchanges, each of which comes to the
-  /// same op and says the same of this one; empty: all. SM5012 when one comes to another op, SM5011 when one has given
-  /// up, SM9006 when the run is stopped.
-  Result<std::vector<ReceivedMessage>> exchange(const Messages& to, const Op& at, const std::vector<bool>& with = {});
+  /// Writes the content of the message to a process.
+  using Write = std::function<void(int to, ByteWriter&)>;
+  /// Sends a message to processes and receives theirs, by rank: those `with` which it exchanges, each of which comes to
+  /// the same op and says the same of this one; empty: all. SM5012 when one comes to another op, SM5011 when one has
+  /// given up, SM9006 when the run is stopped.
+  Result<std::vector<ReceivedMessage>> exchange(const Write&, const Op& at, const std::vector<bool>& with = {});
   /// Before anything else: all processes run the same program, as `identity` tells it. SM5012 else.
   Status agree(const std::string& identity);
   /// Called after an error of this process: the others need not wait.
   void giveUp();
 
  private:
-  Result<std::vector<ReceivedMessage>> exchangeAt(const Messages& to, const std::string& where, const SourcePlace&,
+  Result<std::vector<ReceivedMessage>> exchangeAt(const Write&, const std::string& where, const SourcePlace&,
                                                   const std::vector<bool>& with);
 
   ProcessGroup& group_;

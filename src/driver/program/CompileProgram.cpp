@@ -6,6 +6,7 @@
 #include "cpu/NativeParts.h"
 #include "cpu/runtime/Pool.h"
 #include "driver/processes/ProgramIdentity.h"
+#include "driver/program/EqualValues.h"
 #include "driver/program/ProgramRunner.h"
 #include "driver/program/TimeLimit.h"
 #include "driver/target/interpret/Interpret.h"
@@ -102,13 +103,16 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
     if (!kernel) return fail(std::move(kernel.error()));
     compiled->kernels.push_back(std::move(*kernel));
   }
+  const bool meshes = std::ranges::any_of(program->functions, [](const Function& f) { return hasMesh(f.ops); });
+  std::vector<bool> follow;
+  for (const KernelPackage& kernel : program->kernels) follow.push_back(meshes && resultsFollowFromOperands(kernel));
   for (const Function& f : program->functions) {
     compiled->functions.emplace(f.name, &f);
     compiled->steps.add(f);
-    compiled->plans.add(*program, f, f.ops);
+    compiled->plans.add(*program, f, f.ops, follow);
   }
   compiled->numerics = options.contract.numerics;
-  if (std::ranges::any_of(program->functions, [](const Function& f) { return hasMesh(f.ops); })) {
+  if (meshes) {
     // Processes share the devices of meshes; a program without runs as a whole in each.
     auto group = processGroup(options.processes, options.network);
     if (!group) return fail(std::move(group.error()));

@@ -3,35 +3,20 @@
 #include <algorithm>
 #include <set>
 
+#include "driver/program/EqualValues.h"
+
 namespace smalti::driver {
-namespace {
-
-void collect(const Block& block, std::set<ValueId>& used, std::set<ValueId>& made) {
-  made.insert(block.arguments.begin(), block.arguments.end());
-  for (const Op& op : block.ops) {
-    used.insert(op.operands.begin(), op.operands.end());
-    made.insert(op.results.begin(), op.results.end());
-    for (const Block& inner : op.regions) collect(inner, used, made);
-  }
-}
-
-std::vector<ValueId> takenBy(const Block& block) {
-  std::set<ValueId> used, made;
-  collect(block, used, made);
-  std::vector<ValueId> taken;
-  std::set_difference(used.begin(), used.end(), made.begin(), made.end(), std::back_inserter(taken));
-  return taken;
-}
-
-}  // namespace
-
 ManualPlan planManual(const Program& program, const Function& f, const Op& op,
                       std::span<const Coordinates* const> outer) {
   const auto& inShardings = std::get<std::vector<Sharding>>(*op.find("in_shardings"));
   const auto& outShardings = std::get<std::vector<Sharding>>(*op.find("out_shardings"));
   const auto& manualAxes = std::get<std::vector<std::string>>(*op.find("manual_axes"));
   const DeviceMesh& mesh = meshOf(program, op);
-  ManualPlan plan{.mesh = &mesh, .devices = {}, .copies = false, .taken = takenBy(op.regions[0])};
+  ManualPlan plan{.mesh = &mesh,
+                  .devices = {},
+                  .equal = std::vector<bool>(op.results.size()),
+                  .copies = false,
+                  .taken = takenBy(op.regions[0])};
 
   // Each device of the enclosing computation becomes one for every position over the new axes, in the mesh's order.
   for (size_t o = 0; o < outer.size(); ++o) {
@@ -86,15 +71,27 @@ Result<CollectivePlan> planCollective(const Function& f, const Op& op, int64_t d
   return plan;
 }
 
-void DevicePlans::add(const Program& program, const Function& f, const std::vector<Op>& ops) {
+void DevicePlans::add(const Program& program, const Function& f, const std::vector<Op>& ops,
+                      const std::vector<bool>& kernels) {
   static const Coordinates kNone;
   for (const Op& op : ops) {
     if (op.name == "manual_computation") {
       const Coordinates* const none = &kNone;
       const auto [at, isNew] = manual_.emplace(&op, planManual(program, f, op, {&none, 1}));
-      addCollectives(f, op.regions[0].ops, at->second.mesh->numDevices());
+      ManualPlan& plan = at->second;
+      const int64_t devices = plan.mesh->numDevices();
+      addCollectives(f, op.regions[0].ops, devices);
+      plan.equal = equalResults(f, op, kernels, [&](const Op& inner) {
+        const CollectivePlan* const known = collective(inner, devices);
+        return known ? &known->exchange : nullptr;
+      });
+      plan.copies = std::ranges::any_of(plan.devices, [&](const ManualPlan::Device& device) {
+        for (size_t r = 0; r < device.results.size(); ++r)
+          if (!plan.equal[r] && &plan.devices[device.results[r].first] != &device) return true;
+        return false;
+      });
     } else {
-      for (const Block& block : op.regions) add(program, f, block.ops);
+      for (const Block& block : op.regions) add(program, f, block.ops, kernels);
     }
   }
 }

@@ -28,10 +28,11 @@ struct ManualPlan {
   };
   const DeviceMesh* mesh = nullptr;
   std::vector<Device> devices;  ///< by number
-  bool copies = false;          ///< some of them return the same part of a result
+  std::vector<bool> equal;      ///< by result: all devices compute the same array (EqualValues.h)
+  bool copies = false;          ///< some of them return the same part of another result
   std::vector<ValueId> taken;   ///< from outside, by the body
 };
-/// `outer`: where the devices of the enclosing computation stand.
+/// `equal` is false of each result. `outer`: where the devices of the enclosing computation stand.
 ManualPlan planManual(const Program&, const Function&, const Op&, std::span<const Coordinates* const> outer);
 
 struct CollectivePlan {
@@ -47,7 +48,8 @@ Result<CollectivePlan> planCollective(const Function&, const Op&, int64_t device
 /// The plans of a program's ops for main's manual computations, which most are. The others are made when they run.
 class DevicePlans {
  public:
-  void add(const Program&, const Function&, const std::vector<Op>&);
+  /// `kernels`: resultsFollowFromOperands of each.
+  void add(const Program&, const Function&, const std::vector<Op>&, const std::vector<bool>& kernels);
   /// Null where there is none.
   const ManualPlan* manual(const Op&) const;
   const CollectivePlan* collective(const Op&, int64_t devices) const;

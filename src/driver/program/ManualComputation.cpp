@@ -146,7 +146,8 @@ Status ProgramRunner::runManual(const Function& f, const Step& step, DeviceState
         if (part.first == d) {
           parts.push_back(&part);
           arrays.push_back(&returned[d][r]);
-        } else if (share->holds(devices[d].number) && !sameBytes(returned[d][r], returned[part.first][r])) {
+        } else if (!plan->equal[r] && share->holds(devices[d].number) &&
+                   !sameBytes(returned[d][r], returned[part.first][r])) {
           return fail(copiesDiffer(op, r, devices[part.first].coordinates, devices[d].coordinates));
         }
       }
@@ -161,7 +162,7 @@ Status ProgramRunner::runManual(const Function& f, const Step& step, DeviceState
   }
   // A process whose devices returned different copies gives up, and notifies the others here.
   if (plan->copies && shared_)
-    if (auto agreed = shared_->exchange(Messages(static_cast<size_t>(shared_->group().processes.count())), op); !agreed)
+    if (auto agreed = shared_->exchange([](int, ByteWriter&) {}, op); !agreed)
       return fail(std::move(agreed.error()));
   return {};
 }

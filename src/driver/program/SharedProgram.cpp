@@ -17,17 +17,20 @@ uint64_t hashOf(const Array& a) {
   return llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(a.data()), static_cast<size_t>(a.bytes())));
 }
 
-/// Elements of that type, as they come next.
-Result<Array> readArray(ByteReader& reader, const ArrayType& type) {
-  auto array = Array::allocate(type);
-  if (!array) return array;
-  const auto bytes = reader.list(1);
-  if (reader.ok() && bytes.size() == static_cast<size_t>(array->bytes())) {
-    if (!bytes.empty()) std::memcpy(array->data(), bytes.data(), bytes.size());
-    return array;
-  }
-  return fail(otherProgram({}, fmt::format("{} of {} bytes", type.str(), array->bytes()),
-                           fmt::format("{} bytes from another process", bytes.size())));
+void addArray(ByteWriter& w, const Array& a) {
+  w.align();
+  w.addBytes(bytesOf(a));
+}
+/// For addArray.
+size_t sizeOf(const Array& a) { return kMessageAlignment + static_cast<size_t>(a.bytes()); }
+
+/// What addArray wrote, in the memory of the message.
+Result<Array> readArray(ByteReader& reader, const ArrayType& type, const std::shared_ptr<ReceivedMessage>& message) {
+  reader.align();
+  const auto bytes = reader.next(static_cast<size_t>(type.bytes()));
+  if (reader.ok()) return Array::view(type, const_cast<std::byte*>(bytes.data()), message);
+  return fail(otherProgram({}, fmt::format("{} of {} bytes", type.str(), type.bytes()),
+                           "a shorter message from another process"));
 }
 
 }  // namespace
@@ -56,31 +59,37 @@ Status ProgramRunner::gatherSent(const Function& f, const Op& op, const Exchange
     if (const int list = exchange.from[receiver]; list >= 0)
       for (const int64_t sender : exchange.senders[static_cast<size_t>(list)])
         wants[processOf(receiver)][static_cast<size_t>(sender)] = true;
+  const auto isSent = [&](size_t device, int to) {
+    return processOf(device) == here && wants[static_cast<size_t>(to)][device];
+  };
   // Only with processes that give or take something: the others may not come here at all.
   std::vector<bool> with(wants.size());
-  std::vector<Bytes> messages;
-  for (size_t r = 0; r < wants.size(); ++r) {
-    ByteWriter w;
-    for (size_t d = 0; d < sent.size() && r != here; ++d) {
-      if (processOf(d) == r && wants[here][d]) with[r] = true;
-      if (processOf(d) != here || !wants[r][d]) continue;
-      with[r] = true;
-      if (!sent[d]) continue;  // a device that did not come
+  for (size_t r = 0; r < wants.size(); ++r)
+    for (size_t d = 0; d < sent.size() && r != here; ++d)
+      if (isSent(d, static_cast<int>(r)) || (processOf(d) == r && wants[here][d])) with[r] = true;
+  const auto write = [&](int to, ByteWriter& w) {
+    size_t size = 0;
+    for (size_t d = 0; d < sent.size(); ++d)
+      if (isSent(d, to) && sent[d])
+        for (const Array& operand : *sent[d]) size += sizeof(int64_t) + sizeOf(operand);
+    w.reserve(size);
+    for (size_t d = 0; d < sent.size(); ++d) {
+      if (!isSent(d, to) || !sent[d]) continue;  // a device that did not come
       w.add(static_cast<int64_t>(d));
-      for (const Array& operand : *sent[d]) w.addList(bytesOf(operand));
+      for (const Array& operand : *sent[d]) addArray(w, operand);
     }
-    messages.push_back(w.take());
-  }
-  auto got = shared_->exchange(Messages(messages.begin(), messages.end()), op, with);
+  };
+  auto got = shared_->exchange(write, op, with);
   if (!got) return fail(std::move(got.error()));
   for (int r = 0; r < processes.count(); ++r) {
-    ByteReader reader((*got)[static_cast<size_t>(r)].content());
+    const auto message = std::make_shared<ReceivedMessage>(std::move((*got)[static_cast<size_t>(r)]));
+    ByteReader reader = message->reader();
     while (r != processes.rank() && !reader.rest().empty() && reader.ok()) {
       const auto device = reader.get<int64_t>();
       if (device / perProcess != r || device >= static_cast<int64_t>(sent.size())) break;
       std::vector<Array>& operands = sent[static_cast<size_t>(device)].emplace();
       for (const ValueId v : op.operands) {
-        auto array = readArray(reader, f.values[v]);
+        auto array = readArray(reader, f.values[v], message);
         if (!array) return fail(std::move(array.error()));
         operands.push_back(std::move(*array));
       }
@@ -89,7 +98,8 @@ Status ProgramRunner::gatherSent(const Function& f, const Op& op, const Exchange
   return {};
 }
 
-// A process that has a copy of a part gets the hash of the first copy, the others get its elements.
+// A process that has a copy of a part gets the hash of the first copy, the others get its elements. Nothing is sent of
+// results that are equal on all devices anyway.
 Status ProgramRunner::gatherReturned(const Op& op, const ManualPlan& plan, std::vector<std::vector<Array>>& returned) {
   const Processes& processes = shared_->group().processes;
   const auto perProcess = static_cast<size_t>(share_.count);
@@ -100,40 +110,49 @@ Status ProgramRunner::gatherReturned(const Op& op, const ManualPlan& plan, std::
       if (plan.devices[d].results[result].first == first) return d;
     return std::nullopt;
   };
-  std::vector<ByteWriter> writers(static_cast<size_t>(processes.count()));
-  for (size_t d = 0; d < plan.devices.size(); ++d)
-    for (size_t r = 0; r < op.results.size() && ofProcess(d) == processes.rank(); ++r) {
-      if (plan.devices[d].results[r].first != d) continue;
-      std::optional<uint64_t> hash;
-      for (int p = 0; p < processes.count(); ++p) {
-        if (p == processes.rank()) continue;
-        ByteWriter& w = writers[static_cast<size_t>(p)];
-        if (!copyOf(d, r, p))
-          w.addList(bytesOf(returned[d][r]));
+  std::vector<std::vector<std::optional<uint64_t>>> hashes(plan.devices.size());  // by device and result
+  const auto hashAt = [&](size_t device, size_t result) {
+    hashes[device].resize(op.results.size());
+    std::optional<uint64_t>& hash = hashes[device][result];
+    return hash ? *hash : hash.emplace(hashOf(returned[device][result]));
+  };
+  const auto write = [&](int to, ByteWriter& w) {
+    for (size_t d = 0; d < plan.devices.size(); ++d)
+      for (size_t r = 0; r < op.results.size() && ofProcess(d) == processes.rank(); ++r) {
+        if (plan.equal[r] || plan.devices[d].results[r].first != d) continue;
+        if (copyOf(d, r, to))
+          w.add(hashAt(d, r));
         else
-          w.add(hash ? *hash : hash.emplace(hashOf(returned[d][r])));
+          addArray(w, returned[d][r]);
       }
-    }
-  Messages messages;
-  for (const ByteWriter& w : writers) messages.emplace_back(w.bytes());
-  auto got = shared_->exchange(messages, op);
-  if (!got) return fail(std::move(got.error()));
+  };
+  std::vector<std::shared_ptr<ReceivedMessage>> messages;
   std::vector<ByteReader> readers;
-  for (const ReceivedMessage& message : *got) readers.emplace_back(message.content());
+  if (std::ranges::count(plan.equal, false) > 0) {
+    auto got = shared_->exchange(write, op);
+    if (!got) return fail(std::move(got.error()));
+    for (ReceivedMessage& message : *got)
+      readers.push_back(messages.emplace_back(std::make_shared<ReceivedMessage>(std::move(message)))->reader());
+  }
+  const auto here = static_cast<size_t>(share_.first);
   for (size_t d = 0; d < plan.devices.size(); ++d) {
+    const auto process = static_cast<size_t>(ofProcess(d));
     if (ofProcess(d) == processes.rank()) continue;
     returned[d].resize(op.results.size());
     for (size_t r = 0; r < op.results.size(); ++r) {
       const ReturnedPart& part = plan.devices[d].results[r];
       if (part.first != d) continue;
-      ByteReader& reader = readers[static_cast<size_t>(ofProcess(d))];
+      if (plan.equal[r]) {
+        returned[d][r] = returned[here][r];
+        continue;
+      }
       if (const auto copy = copyOf(d, r, processes.rank())) {
-        if (reader.get<uint64_t>() != hashOf(returned[*copy][r]))
+        if (readers[process].get<uint64_t>() != hashAt(*copy, r))
           return fail(copiesDiffer(op, r, plan.devices[d].coordinates, plan.devices[*copy].coordinates));
         returned[d][r] = returned[*copy][r];
         continue;
       }
-      auto array = readArray(reader, part.type);
+      auto array = readArray(readers[process], part.type, messages[process]);
       if (!array) return fail(std::move(array.error()));
       returned[d][r] = std::move(*array);
     }

@@ -9,6 +9,7 @@
 #include "../ThreadProcesses.h"
 #include "RunText.h"
 #include "driver/Module.h"
+#include "driver/Version.h"
 #include "driver/RunSettings.h"
 #include "driver/case/Case.h"
 #include "driver/processes/ProgramIdentity.h"
@@ -22,9 +23,11 @@ using test::Post, test::ThreadProcesses;
 using ::testing::Each, ::testing::StartsWith;
 
 /// What each of `count` processes gets; `programOf(rank)` need not be one program. `lag`: of all but the first.
+/// `messages`, if not null: how many they send in two runs, and before the first.
 template <class ProgramOf>
 std::vector<Result<RunOutcome>> runShared(int count, const ProgramOf& programOf, const std::vector<Array>& inputs,
-                                          const RunSettings& settings, std::chrono::microseconds lag = {}) {
+                                          const RunSettings& settings, std::chrono::microseconds lag = {},
+                                          int* messages = nullptr) {
   Post post(count);
   std::vector<Result<RunOutcome>> outcomes(static_cast<size_t>(count), Result<RunOutcome>(RunOutcome{}));
   std::vector<std::thread> threads;
@@ -43,6 +46,7 @@ std::vector<Result<RunOutcome>> runShared(int count, const ProgramOf& programOf,
     });
   }
   for (std::thread& t : threads) t.join();
+  if (messages) *messages = post.sent();
   return outcomes;
 }
 
@@ -144,6 +148,50 @@ TEST(SharedProgram, CollectivesReachAllProcesses) {
       EXPECT_THAT(numbers(outcome->results[0]), Each(15));
     }
   }
+}
+
+TEST(SharedProgram, ResultsThatAreEqualAnywayAreNotSent) {
+  const auto messagesOf = [](const std::string& body, const std::string& out, const std::string& result) {
+    const auto program = onFourDevices(body, out, result);
+    int messages = 0;
+    const std::vector<Array> same{make({DType::i32, {4, 4}}, {3})};
+    for (const auto& outcome : runShared(2, [&](int) { return program; }, same, {}, {}, &messages))
+      EXPECT_TRUE(outcome) << outcome.error().str();
+    return messages;
+  };
+  constexpr int kIdentities = 2, kRuns = 2, kSums = 2, kResults = 2, kAgreements = 2;
+  EXPECT_EQ(messagesOf(kSum, "{}, {}", "tensor<1x4xi32>"), kIdentities + kRuns * kSums);
+  EXPECT_EQ(messagesOf(kSum, "{\"x\"}, {}", "tensor<4x4xi32>"), kIdentities + kRuns * kSums);
+  EXPECT_EQ(messagesOf(kItself, "{\"x\"}, {}", "tensor<4x4xi32>"), kIdentities + kRuns * kResults);
+  EXPECT_EQ(messagesOf(kItself, "{}, {}", "tensor<1x4xi32>"), kIdentities + kRuns * (kResults + kAgreements));
+}
+
+TEST(SharedProgram, SM5012_ConstantsMeshAndVersionAreCompared) {
+  const auto plus = [](int n) {
+    return onFourDevices("      %c = stablehlo.constant dense<" + std::to_string(n) +
+                         "> : tensor<1x4xi32>\n      %1 = stablehlo.add %arg1, %c : tensor<1x4xi32>\n"
+                         "      sdy.return %1 : tensor<1x4xi32>");
+  };
+  const auto one = plus(1), two = plus(2);
+  for (const auto& outcome : runShared(2, [&](int rank) { return rank == 0 ? one : two; }, rows(), {})) {
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, "SM5012");
+  }
+  const auto withMesh = [](const std::string& axes) {
+    auto program = interop::importStableHlo(
+        "module @m {\n  sdy.mesh @mesh = <[" + axes +
+            "]>\n  func.func public @main(%arg0: tensor<4xi32>) -> tensor<4xi32> {\n"
+            "    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{\"x\"}]>] out_shardings=[<@mesh, "
+            "[{\"x\"}]>] manual_axes={\"x\"} (%arg1: tensor<2xi32>) {\n      sdy.return %arg1 : tensor<2xi32>\n"
+            "    } : (tensor<4xi32>) -> tensor<4xi32>\n    return %0 : tensor<4xi32>\n  }\n}\n",
+        "test.mlir");
+    EXPECT_TRUE(program) << program.error().str();
+    return programIdentity(*program);
+  };
+  const std::string line = withMesh("\"x\"=2"), other = withMesh("\"x\"=2, \"y\"=1");
+  EXPECT_THAT(line, StartsWith("program 'm' on mesh (x=2), "));
+  EXPECT_THAT(line, ::testing::EndsWith(" of " + versionText()));
+  EXPECT_THAT(other, StartsWith("program 'm' on mesh (x=2, y=1), "));
 }
 
 TEST(SharedProgram, SM5012_ProcessesWithOtherProgramsAreNamed) {

@@ -1,0 +1,28 @@
+// Which results of a manual computation are equal on all devices whatever its arguments are: those that every device
+// computes by the same ops from what a collective gives to all, or from constants. They need not be compared, nor sent
+// from one process to another.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ir/Exchange.h"
+#include "ir/Program.h"
+
+namespace smalti::driver {
+
+/// Whether equal operands are certain to give equal results: the kernel has no scratch, communicates with no device and
+/// draws no random bits.
+bool resultsFollowFromOperands(const KernelPackage&);
+
+/// The senders and receivers of a collective of the body; null where they are not known in advance.
+using FindExchange = std::function<const Exchange*(const Op&)>;
+
+/// By result of the manual computation, an op of the function. `kernels`: resultsFollowFromOperands of each.
+std::vector<bool> equalResults(const Function&, const Op& manual, const std::vector<bool>& kernels,
+                               const FindExchange&);
+
+/// The values that ops of the block, and of the regions in it, take from outside it, ascending.
+std::vector<ValueId> takenBy(const Block&);
+
+}  // namespace smalti::driver
