@@ -1,5 +1,5 @@
-// Collectives of a shard_map on the target cpu, and an all-reduce inside a running kernel: bin/bench_devices_ours
-// DEVICES, which devices.py asks as Rounds.h says.
+// Collectives of a shard_map on the target cpu, an all-reduce among the other ops of a program, and one inside a
+// running kernel: bin/bench_devices_ours DEVICES, which devices.py asks as Rounds.h says.
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
@@ -40,6 +40,20 @@ double collective(const std::string& name, int64_t devices, int64_t bytes, doubl
   const auto map = pl::shard_map(c.f, pl::Mesh({{"x", devices}}), pl::P("x"), c.replicated ? pl::P() : pl::P("x"));
   const pl::Executable run = map.compile(x);
   return devices::fastest(seconds, [&] { (void)pl::unwrap(run.execute({&x, 1}, run.options())); });
+}
+
+/// One all-reduce and one element-wise op of a program that consists of several.
+double inProgram(int64_t devices, int64_t bytes, double seconds) {
+  constexpr int kTimes = 8;
+  const auto repeated = [](const Array& x) {
+    Array mean = x;
+    for (int i = 0; i < kTimes; ++i) mean = pl::psum(mean, "x") * 0.5f;
+    return mean;
+  };
+  const Array x = pl::ones({devices * bytes / 4});
+  const auto run = pl::jit([map = pl::shard_map(repeated, pl::Mesh({{"x", devices}}), pl::P("x"), pl::P())](
+                               const Array& a) { return map(a); });
+  return devices::fastest(seconds, [&] { (void)run(x); }) / kTimes;
 }
 
 /// Bytes read and written per second by copies past the caches, on all cores: the limit's unit.
@@ -104,9 +118,10 @@ int main(int argc, char** argv) {
   int64_t bytes = 0;
   double seconds = 0;
   while (std::cin >> name >> bytes >> seconds) {
-    const double took = name == "copy"        ? copySeconds(bytes, seconds)
-                        : name == "in_kernel" ? inKernel(bytes, seconds)
-                                              : collective(name, devices, bytes, seconds);
+    const double took = name == "copy"         ? copySeconds(bytes, seconds)
+                        : name == "in_kernel"  ? inKernel(bytes, seconds)
+                        : name == "in_program" ? inProgram(devices, bytes, seconds)
+                                               : collective(name, devices, bytes, seconds);
     std::cout << took << std::endl;
   }
 }

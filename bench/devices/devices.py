@@ -98,6 +98,7 @@ def main():
                     copies.append(2 * (256 << 20) / cast["smalti"].ask("copy", 256 << 20, 2 * options.seconds))
                 rows.append((operation, size, best))
         inside = cast["smalti"].ask("in_kernel", 1024, 0.5) if devices == 2 else None
+        among = cast["smalti"].ask("in_program", 1024, 0.5)
         for actor in cast.values():
             actor.close()
         print(f"\n{devices} devices" + (f", copies at {max(copies) / 1e9:.1f} GB/s" if copies else ""))
@@ -110,6 +111,7 @@ def main():
             print(f"{operation + ' ' + size:22}" + "".join(f"{t * 1e6:14.1f}" for t in best.values())
                   + f"{peers / best['smalti']:15.2f}{share}")
             worst[operation, size, devices] = peers / best["smalti"]
+        print(f"an all-reduce of 1K and an element-wise op, several times in a program: {among * 1e6:.2f} us")
         if inside:
             print(f"an all-reduce of 1K in a loop inside a running kernel: {inside * 1e6:.2f} us")
     print(f"\nleast of best peer / smalti: {min(worst.values()):.2f}, {' '.join(map(str, min(worst, key=worst.get)))} devices")

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/Success.h"
+
 namespace smalti {
 
 Status MemoryAccount::take(int64_t bytes, std::string_view what) {
@@ -16,7 +18,7 @@ Status MemoryAccount::take(int64_t bytes, std::string_view what) {
                  .help = "use smaller blocks, scratch or arrays, or raise the memory limit"});
   used_ += bytes;
   peak_ = std::max(peak_, used_);
-  return {};
+  return success();
 }
 
 }  // namespace smalti

@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -80,6 +81,10 @@ class MpiProcesses final : public Processes {
         lifelines_->told();
         return fail(died(lifelines_->dead()));
       }
+      if (const int ended = lifelines_ ? lifelines_->ended(from) : -1; ended >= 0) {
+        waitedInVain_ = true;
+        return fail(stoppedProcess(name(ended) + " has ended", kSeeItsOutput));
+      }
       const auto waited = std::chrono::steady_clock::now() - begin;
       if (waited >= wait) return std::nullopt;
       if (waited > kSpin)
@@ -94,15 +99,15 @@ class MpiProcesses final : public Processes {
     const std::lock_guard lock(mutex_);
     int finalized = 0;
     MPI_Finalized(&finalized);
-    const bool alone = someoneDied();
+    const bool alone = isAlone();
     lifelines_.reset();
     if (finalized || alone) return;
     for (Sent& s : sent_) MPI_Waitall(static_cast<int>(s.requests.size()), s.requests.data(), MPI_STATUSES_IGNORE);
     sent_.clear();
   }
 
-  /// MPI would wait for it forever.
-  bool someoneDied() const { return lifelines_ && lifelines_->dead() >= 0; }
+  /// A process has died, or does not receive what this one has sent: MPI would wait for it forever.
+  bool isAlone() const { return waitedInVain_ || (lifelines_ && lifelines_->dead() >= 0); }
 
  private:
   /// The value of every process, by rank.
@@ -170,13 +175,14 @@ class MpiProcesses final : public Processes {
   std::mutex mutex_;
   std::deque<Sent> sent_;
   std::optional<PeerMonitor> lifelines_;
+  std::atomic<bool> waitedInVain_{false};  ///< for a process that had ended
 };
 
 MpiProcesses* theProcesses = nullptr;
 bool weInitialised = false;
 
 void atEnd() {
-  const bool alone = theProcesses->someoneDied();
+  const bool alone = theProcesses->isAlone();
   theProcesses->finish();
   if (alone) return;
   int finalized = 0;

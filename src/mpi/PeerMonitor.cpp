@@ -26,6 +26,12 @@ constexpr int kConnectMs = 1000;
 /// Delay before reporting from here: a process that waits for the dead one reports with the waiting line.
 constexpr std::chrono::milliseconds kTellAfter{300};
 constexpr char kGoodbye = 'g';
+/// The last messages of a process that ends may arrive after its goodbye.
+constexpr std::chrono::seconds kLastMessages{1};
+
+int64_t nanosecondsNow() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// What a connection begins with.
 struct Hello {
@@ -89,7 +95,7 @@ void keepAlive(int socket) {
 }  // namespace
 
 PeerMonitor::PeerMonitor(int rank, std::vector<std::string> names, const Gather& gather)
-    : rank_(rank), names_(std::move(names)), lines_(names_.size(), -1) {
+    : rank_(rank), names_(std::move(names)), lines_(names_.size(), -1), endedAt_(names_.size()) {
   connectAll(gather);
   if (pipe2(wake_, O_CLOEXEC | O_NONBLOCK) != 0) return;
   sigset_t all, before;  // signals are for the user's own threads
@@ -173,6 +179,7 @@ void PeerMonitor::watch() {
       char word = 0;
       if (recv(polled[i].fd, &word, 1, MSG_DONTWAIT) == 1 && word == kGoodbye) {
         polled[i].fd = -1;  // it has ended on purpose
+        endedAt_[static_cast<size_t>(ranks[i])].store(nanosecondsNow());
         continue;
       }
       // The launcher also ends the others: they should first report what has happened.
@@ -184,6 +191,15 @@ void PeerMonitor::watch() {
       return;
     }
   }
+}
+
+int PeerMonitor::ended(int rank) const {
+  const auto since = [&](size_t r) { return endedAt_[r].load(std::memory_order_relaxed); };
+  for (size_t r = 0; r < endedAt_.size(); ++r)
+    if ((rank < 0 || r == static_cast<size_t>(rank)) && since(r) > 0 &&
+        nanosecondsNow() - since(r) > std::chrono::nanoseconds(kLastMessages).count())
+      return static_cast<int>(r);
+  return -1;
 }
 
 void PeerMonitor::report() const {

@@ -23,6 +23,9 @@ class PeerMonitor {
 
   /// The first process that has died; -1: none that is known of.
   int dead() const { return dead_.load(std::memory_order_acquire); }
+  /// The process, or any where `rank` is negative, that ended on purpose so long ago that what it sent has arrived; -1:
+  /// none.
+  int ended(int rank) const;
   /// The caller reports it to the user.
   void told() { told_.store(true); }
 
@@ -36,6 +39,7 @@ class PeerMonitor {
   std::vector<int> lines_;  ///< by rank; -1: not watched
   int wake_[2] = {-1, -1};  ///< a pipe, which ends the watch
   std::atomic<int> dead_{-1};
+  std::vector<std::atomic<int64_t>> endedAt_;  ///< by rank: nanoseconds; 0: it runs
   std::atomic<bool> told_{false};
   std::thread watcher_;
 };

@@ -40,7 +40,9 @@ void reduceRange(eval::BinaryKernel reduce, const CollectiveCall& call, size_t o
 /// Operand `operand` of every sender, reduced in the senders' order.
 Result<Array> reduced(CollectiveCall& call, size_t operand) {
   const ArrayType type = call.sent[0][operand].type();
-  const auto reduce = call.sent.size() < 2 ? nullptr : reducerOf(call.op.regions[0], type.dtype);
+  const auto reduce = call.sent.size() < 2 ? nullptr
+                      : call.reducer       ? call.reducer
+                                           : reducerOf(call.op.regions[0], type.dtype);
   if (reduce) {
     auto sum = Array::allocate(type);
     if (!sum || sum->elements() == 0) return sum;

@@ -17,6 +17,7 @@ struct CollectiveCall {
   Numerics numerics = Numerics::f32;
   std::function<const Array&(ValueId)> outer = {};  ///< as PlainCall's
   ShareWork share = {};                             ///< empty: on the caller alone
+  eval::BinaryKernel reducer = nullptr;             ///< reducerOf, where it is known
 
   TypedOp typed() const { return {op, function}; }
 };

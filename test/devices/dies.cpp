@@ -1,4 +1,5 @@
-// smalti_devices_dies HOW: process 1 of several dies while the others wait for it ("waiting") or compute ("computing").
+// smalti_devices_dies HOW: process 1 of several dies while the others wait for it ("waiting") or compute ("computing"),
+// or ends regularly before the others ("ends").
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -19,7 +20,9 @@ int main(int argc, char** argv) {
     const pl::Array x = pl::ones({2, 8});
     (void)sum(x);
     if (rank && std::string(rank) == "1") {
+      if (how == "ends") std::exit(0);
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      std::cerr << "dies now" << std::endl;
       std::raise(SIGKILL);
     }
     if (how == "computing") std::this_thread::sleep_for(std::chrono::milliseconds(800));

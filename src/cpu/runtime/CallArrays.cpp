@@ -8,6 +8,7 @@
 
 #include "base/ArrayPiece.h"
 #include "base/KernelStorage.h"
+#include "base/Success.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
 #include "ir/facts/OpFamilies.h"
@@ -82,7 +83,7 @@ Status KernelArrays::prepare(std::span<const Array> operands, std::span<Array> i
     to.results.push_back(std::move(*result));
   }
   for (Array& r : to.results) to.pointers.push_back(r.data());
-  return {};
+  return success();
 }
 
 Result<std::vector<Array>> KernelArrays::outside(std::vector<Array> results, MemoryAccount& memory) const {

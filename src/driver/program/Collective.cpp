@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Success.h"
 #include "cpu/runtime/Pool.h"
 #include "driver/program/ProgramRunner.h"
 
@@ -37,6 +38,28 @@ Result<std::vector<Array>> zerosOf(const std::vector<ArrayType>& types) {
 
 }  // namespace
 
+Status ProgramRunner::runAmongAll(const Function& f, const Step& step, const CollectivePlan& plan,
+                                  DeviceStates states) {
+  std::vector<std::vector<Array>>& sent = takeAllOperands(step, states);
+  DeviceState* const first = states[0];
+  plain::CollectiveCall call{*step.op,
+                             f,
+                             sent,
+                             plan.results,
+                             compiled_.numerics,
+                             [first](ValueId v) -> const Array& { return first->values[v]; },
+                             shareWork(),
+                             plan.reducer};
+  auto results = step.exchange(call);
+  for (std::vector<Array>& ofDevice : sent) ofDevice.clear();
+  if (!results) return fail(std::move(results.error()));
+  const bool each = results->size() > 1;
+  for (size_t d = 0; d < states.size(); ++d)
+    for (size_t r = 0; r < step.op->results.size(); ++r)
+      states[d]->values[step.op->results[r]] = each ? std::move((*results)[d][r]) : (*results)[0][r];
+  return success();
+}
+
 Status ProgramRunner::runCollective(const Function& f, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
   std::optional<CollectivePlan> made;
@@ -46,6 +69,7 @@ Status ProgramRunner::runCollective(const Function& f, const Step& step, DeviceS
     if (!planned) return fail(std::move(planned.error()));
     plan = &made.emplace(std::move(*planned));
   }
+  if (plan->amongAll && !shared_ && states.size() == allDevices_) return runAmongAll(f, step, *plan, states);
   std::vector<DeviceState*> stateOf(allDevices_, nullptr);
   SentByDevice sent(allDevices_);
   for (DeviceState* state : states) {
@@ -80,7 +104,8 @@ Status ProgramRunner::runCollective(const Function& f, const Step& step, DeviceS
                                plan->results,
                                compiled_.numerics,
                                [state](ValueId v) -> const Array& { return state->values[v]; },
-                               shareWork()};
+                               shareWork(),
+                               plan->reducer};
     auto results = step.exchange(call);
     if (!results) return fail(std::move(results.error()));
     for (const int64_t d : plan->receivers[g]) {
@@ -96,7 +121,7 @@ Status ProgramRunner::runCollective(const Function& f, const Step& step, DeviceS
       received.emplace_back(state, std::move(*zeros));
     }
   for (auto& [state, results] : received) store(op, *state, std::move(results));
-  return {};
+  return success();
 }
 
 plain::ShareWork ProgramRunner::shareWork() const {

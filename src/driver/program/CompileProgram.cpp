@@ -108,8 +108,8 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
   for (const KernelPackage& kernel : program->kernels) follow.push_back(meshes && resultsFollowFromOperands(kernel));
   for (const Function& f : program->functions) {
     compiled->functions.emplace(f.name, &f);
-    compiled->steps.add(f);
     compiled->plans.add(*program, f, f.ops, follow);
+    compiled->steps.add(f, [&](const Op& op) { return compiled->plans.isComputedOnce(op); });
   }
   compiled->numerics = options.contract.numerics;
   if (meshes) {

@@ -1,9 +1,11 @@
 #include "driver/program/DevicePlan.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "driver/program/EqualValues.h"
+#include "plain/Collectives.h"
 
 namespace smalti::driver {
 ManualPlan planManual(const Program& program, const Function& f, const Op& op,
@@ -57,7 +59,8 @@ ManualPlan planManual(const Program& program, const Function& f, const Op& op,
 Result<CollectivePlan> planCollective(const Function& f, const Op& op, int64_t devices) {
   auto exchange = exchangeOf({op, f}, devices);
   if (!exchange) return fail(std::move(exchange.error()));
-  CollectivePlan plan{devices, std::move(*exchange), {}, {}, {}};
+  CollectivePlan plan{
+      .devices = devices, .exchange = std::move(*exchange), .receivers = {}, .together = {}, .results = {}};
   for (const ValueId v : op.results) plan.results.push_back(f.values[v]);
   plan.receivers.resize(plan.exchange.senders.size());
   for (int64_t d = 0; d < devices; ++d)
@@ -68,6 +71,12 @@ Result<CollectivePlan> planCollective(const Function& f, const Op& op, int64_t d
     together.insert(plan.exchange.senders[g].begin(), plan.exchange.senders[g].end());
     plan.together.emplace_back(together.begin(), together.end());
   }
+  if (op.name == "all_reduce" || op.name == "reduce_scatter")
+    plan.reducer = plain::reducerOf(op.regions[0], f.values[op.operands[0]].dtype);
+  std::vector<int64_t> all(static_cast<size_t>(devices));
+  std::iota(all.begin(), all.end(), 0);
+  plan.amongAll = plan.exchange.senders.size() == 1 && plan.exchange.senders[0] == all &&
+                  std::ranges::all_of(plan.exchange.from, [](int list) { return list == 0; });
   return plan;
 }
 
@@ -81,10 +90,12 @@ void DevicePlans::add(const Program& program, const Function& f, const std::vect
       ManualPlan& plan = at->second;
       const int64_t devices = plan.mesh->numDevices();
       addCollectives(f, op.regions[0].ops, devices);
-      plan.equal = equalResults(f, op, kernels, [&](const Op& inner) {
+      EqualValues values = equalValues(f, op, kernels, [&](const Op& inner) {
         const CollectivePlan* const known = collective(inner, devices);
         return known ? &known->exchange : nullptr;
       });
+      plan.equal = std::move(values.results);
+      once_.insert(values.ops.begin(), values.ops.end());
       plan.copies = std::ranges::any_of(plan.devices, [&](const ManualPlan::Device& device) {
         for (size_t r = 0; r < device.results.size(); ++r)
           if (!plan.equal[r] && &plan.devices[device.results[r].first] != &device) return true;

@@ -4,9 +4,11 @@
 #include <deque>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "driver/processes/ProcessGroup.h"
 #include "driver/program/Part.h"
+#include "eval/Elementwise.h"
 #include "ir/Exchange.h"
 
 namespace smalti::driver {
@@ -41,6 +43,8 @@ struct CollectivePlan {
   std::vector<std::vector<int64_t>> receivers;  ///< by list of senders
   std::vector<std::vector<int64_t>> together;   ///< senders and receivers of a list, ascending
   std::vector<ArrayType> results;
+  eval::BinaryKernel reducer = nullptr;  ///< of a reduction whose reducer is one op (plain::reducerOf)
+  bool amongAll = false;                 ///< every device receives what all send, in the order of their numbers
 };
 /// Errors: exchangeOf's.
 Result<CollectivePlan> planCollective(const Function&, const Op&, int64_t devices);
@@ -53,11 +57,14 @@ class DevicePlans {
   /// Null where there is none.
   const ManualPlan* manual(const Op&) const;
   const CollectivePlan* collective(const Op&, int64_t devices) const;
+  /// Whether one device may compute the op's results for all.
+  bool isComputedOnce(const Op& op) const { return once_.contains(&op); }
 
  private:
   void addCollectives(const Function&, const std::vector<Op>&, int64_t devices);
   std::unordered_map<const Op*, ManualPlan> manual_;
   std::unordered_map<const Op*, CollectivePlan> collective_;
+  std::unordered_set<const Op*> once_;
 };
 
 }  // namespace smalti::driver

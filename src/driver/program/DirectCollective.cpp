@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "plain/Collectives.h"
 #include "plain/Moves.h"
@@ -15,14 +14,6 @@ const Op* soleOp(const std::vector<Op>& ops, const std::vector<ValueId>& argumen
   const bool sole = ops.size() == 2 && ops[1].name == "return" && ops[0].operands == arguments &&
                     arguments.size() == 1 && ops[0].results == ops[1].operands && ops[0].results.size() == 1;
   return sole ? &ops[0] : nullptr;
-}
-
-/// Whether all devices send to all, in the order of their numbers.
-bool isAmongAll(const Exchange& exchange, size_t devices) {
-  std::vector<int64_t> all(devices);
-  std::iota(all.begin(), all.end(), 0);
-  return exchange.senders.size() == 1 && exchange.senders[0] == all &&
-         std::ranges::all_of(exchange.from, [](int list) { return list == 0; });
 }
 
 bool isContiguous(const Part& part, size_t device) {
@@ -61,8 +52,7 @@ std::optional<DirectCollective> DirectCollective::of(const Program& program, con
   if (!op || !plan || plan->devices.size() < 2) return std::nullopt;
   const auto devices = static_cast<int64_t>(plan->devices.size());
   const CollectivePlan* collective = plans.collective(*op, devices);
-  if (!collective || !isAmongAll(collective->exchange, plan->devices.size()) || !areArgumentsInOrder(*plan))
-    return std::nullopt;
+  if (!collective || !collective->amongAll || !areArgumentsInOrder(*plan)) return std::nullopt;
 
   DirectCollective direct;
   direct.devices_ = devices;
@@ -75,7 +65,7 @@ std::optional<DirectCollective> DirectCollective::of(const Program& program, con
   const TypedOp typed{*op, main};
   if (op->name == "all_reduce" || op->name == "reduce_scatter") {
     direct.kind_ = Kind::reduce;
-    direct.reduce_ = plain::reducerOf(op->regions[0], part.dtype);
+    direct.reduce_ = collective->reducer;
     const bool fits = op->name == "all_reduce"
                           ? areResultsReplicated(*plan)
                           : areResultsInOrder(*plan) && isOutermost(part.shape, typed.integer("scatter_dimension"));

@@ -21,15 +21,20 @@ void collect(const Block& block, std::set<ValueId>& used, std::set<ValueId>& mad
   }
 }
 
-class EqualValues {
+class Analysis {
  public:
-  EqualValues(const Function& f, const std::vector<bool>& kernels, const FindExchange& exchangeOf)
+  Analysis(const Function& f, const std::vector<bool>& kernels, const FindExchange& exchangeOf)
       : kernels_(kernels), exchangeOf_(exchangeOf), equal_(f.values.size()) {}
 
-  void visit(const std::vector<Op>& ops) {
-    for (const Op& op : ops)
-      if (areResultsEqual(op))
-        for (const ValueId v : op.results) equal_[static_cast<size_t>(v)] = true;
+  /// Those ops whose results are equal.
+  std::vector<const Op*> visit(const std::vector<Op>& ops) {
+    std::vector<const Op*> found;
+    for (const Op& op : ops) {
+      if (!areResultsEqual(op)) continue;
+      found.push_back(&op);
+      for (const ValueId v : op.results) equal_[static_cast<size_t>(v)] = true;
+    }
+    return found;
   }
   bool has(ValueId v) const { return equal_[static_cast<size_t>(v)]; }
 
@@ -80,14 +85,14 @@ bool resultsFollowFromOperands(const KernelPackage& package) {
               .wasInterrupted();
 }
 
-std::vector<bool> equalResults(const Function& f, const Op& manual, const std::vector<bool>& kernels,
-                               const FindExchange& exchangeOf) {
-  EqualValues values(f, kernels, exchangeOf);
+EqualValues equalValues(const Function& f, const Op& manual, const std::vector<bool>& kernels,
+                        const FindExchange& exchangeOf) {
+  Analysis values(f, kernels, exchangeOf);
   values.visit(f.ops);  // constants that the body takes from outside
   const std::vector<Op>& body = manual.regions[0].ops;
-  values.visit(body);
-  std::vector<bool> equal;
-  for (const ValueId v : body.back().operands) equal.push_back(values.has(v));
+  EqualValues equal{.results = {}, .ops = values.visit(body)};
+  std::erase_if(equal.ops, [](const Op* op) { return isCollective(op->name); });
+  for (const ValueId v : body.back().operands) equal.results.push_back(values.has(v));
   return equal;
 }
 

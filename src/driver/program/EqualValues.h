@@ -18,9 +18,12 @@ bool resultsFollowFromOperands(const KernelPackage&);
 /// The senders and receivers of a collective of the body; null where they are not known in advance.
 using FindExchange = std::function<const Exchange*(const Op&)>;
 
-/// By result of the manual computation, an op of the function. `kernels`: resultsFollowFromOperands of each.
-std::vector<bool> equalResults(const Function&, const Op& manual, const std::vector<bool>& kernels,
-                               const FindExchange&);
+struct EqualValues {
+  std::vector<bool> results;   ///< by result of the manual computation
+  std::vector<const Op*> ops;  ///< of its body, which one device may compute for all
+};
+/// `manual` is an op of the function. `kernels`: resultsFollowFromOperands of each.
+EqualValues equalValues(const Function&, const Op& manual, const std::vector<bool>& kernels, const FindExchange&);
 
 /// The values that ops of the block, and of the regions in it, take from outside it, ascending.
 std::vector<ValueId> takenBy(const Block&);

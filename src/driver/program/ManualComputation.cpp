@@ -7,6 +7,7 @@
 
 #include "base/ArrayPiece.h"
 #include "base/RowMajor.h"
+#include "base/Success.h"
 #include "driver/program/ProgramRunner.h"
 #include "eval/Shape.h"
 #include "ir/Exchange.h"
@@ -162,9 +163,8 @@ Status ProgramRunner::runManual(const Function& f, const Step& step, DeviceState
   }
   // A process whose devices returned different copies gives up, and notifies the others here.
   if (plan->copies && shared_)
-    if (auto agreed = shared_->exchange([](int, ByteWriter&) {}, op); !agreed)
-      return fail(std::move(agreed.error()));
-  return {};
+    if (auto agreed = shared_->exchange([](int, ByteWriter&) {}, op); !agreed) return fail(std::move(agreed.error()));
+  return success();
 }
 
 }  // namespace smalti::driver

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Success.h"
 #include "driver/program/TimeLimit.h"
 
 namespace smalti::driver {
@@ -42,7 +43,7 @@ Status checkArguments(const Program& program, std::span<const Array> arguments) 
                    .need = need.str(),
                    .have = arguments[i].type().str(),
                    .help = "convert the array, or export the program for these shapes"});
-  return {};
+  return success();
 }
 
 /// A kernel's error with the op that calls it.
@@ -104,17 +105,30 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
   return std::move(outcome_);
 }
 
-std::vector<Array> ProgramRunner::takeOperands(const Step& step, DeviceState& state) {
-  std::vector<Array> operands;
-  operands.reserve(step.takes.size());
+void ProgramRunner::takeOperands(const Step& step, DeviceState& state, std::vector<Array>& into) {
+  into.reserve(step.takes.size());
   for (size_t i = 0; i < step.takes.size(); ++i) {
     Array& value = state.values[step.op->operands[i]];
     if (step.takes[i])
-      operands.push_back(std::exchange(value, Array()));
+      into.push_back(std::move(value));  // leaves an empty array
     else
-      operands.push_back(value);
+      into.push_back(value);
   }
+}
+
+std::vector<Array> ProgramRunner::takeOperands(const Step& step, DeviceState& state) {
+  std::vector<Array> operands;
+  takeOperands(step, state, operands);
   return operands;
+}
+
+std::vector<std::vector<Array>>& ProgramRunner::takeAllOperands(const Step& step, DeviceStates states) {
+  operands_.resize(states.size());
+  for (size_t l = 0; l < states.size(); ++l) {
+    operands_[l].clear();
+    takeOperands(step, *states[l], operands_[l]);
+  }
+  return operands_;
 }
 
 void ProgramRunner::store(const Op& op, DeviceState& state, std::vector<Array> results) {
@@ -176,7 +190,18 @@ Status (ProgramRunner::* ProgramRunner::runnerOf(std::string_view op))(const Fun
   return nullptr;
 }
 
+Status ProgramRunner::runOnce(const Function& f, const Step& step, DeviceStates states) {
+  for (DeviceState* state : states.subspan(1))
+    for (size_t i = 0; i < step.takes.size(); ++i)
+      if (step.takes[i]) state->values[step.op->operands[i]] = Array();  // they share it: now it may be overwritten
+  if (Status ok = runStep(f, step, states.first(1)); !ok) return ok;
+  for (DeviceState* state : states.subspan(1))
+    for (const ValueId v : step.op->results) state->values[v] = states[0]->values[v];
+  return success();
+}
+
 Status ProgramRunner::runStep(const Function& f, const Step& step, DeviceStates states) {
+  if (step.once && states.size() > 1) return runOnce(f, step, states);
   if (step.run) return (this->*step.run)(f, step, states);
   if (step.exchange) return runCollective(f, step, states);
   if (step.evaluate) return runPlain(f, step, states);
@@ -188,7 +213,7 @@ Status ProgramRunner::runStep(const Function& f, const Step& step, DeviceStates 
 
 Status ProgramRunner::runSame(const Function&, const Step& step, DeviceStates states) {
   for (DeviceState* state : states) store(*step.op, *state, takeOperands(step, *state));
-  return {};
+  return success();
 }
 
 Status ProgramRunner::runPlain(const Function& f, const Step& step, DeviceStates states) {
@@ -202,7 +227,7 @@ Status ProgramRunner::runPlain(const Function& f, const Step& step, DeviceStates
     if (!results) return fail(std::move(results.error()));
     store(*step.op, *state, std::move(*results));
   }
-  return {};
+  return success();
 }
 
 Status ProgramRunner::runCall(const Function&, const Step& step, DeviceStates states) {
@@ -218,29 +243,28 @@ Status ProgramRunner::runCall(const Function&, const Step& step, DeviceStates st
   auto results = runFunction(callee, std::move(inner), std::move(arguments));
   if (!results) return fail(std::move(results.error()));
   for (size_t l = 0; l < states.size(); ++l) store(op, *states[l], std::move((*results)[l]));
-  return {};
+  return success();
 }
 
 Status ProgramRunner::runKernel(const Function&, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
   const KernelPackage& kernel = program_.kernels[op.kernel];
-  if (states.size() != static_cast<size_t>(share_.count))
+  if (!step.once && states.size() != static_cast<size_t>(share_.count))
     return fail({.code = "SM5004",
                  .message = fmt::format("kernel '{}' is reached by some devices only", kernel.name),
                  .place = op.place,
                  .need = fmt::format("all {} devices", share_.count),
                  .have = fmt::format("{} devices", states.size()),
                  .help = "name every mesh axis in the shard_map around it, and branch inside the kernel (pl.when)"});
-  std::vector<std::vector<Array>> operands;
-  operands.reserve(states.size());
-  for (DeviceState* state : states) operands.push_back(takeOperands(step, *state));
+  std::vector<std::vector<Array>>& operands = takeAllOperands(step, states);
   auto ran = callKernel(op.kernel, operands);
+  for (std::vector<Array>& ofDevice : operands) ofDevice.clear();  // their memory is free now
   if (!ran) return fail(atCall(std::move(ran.error()), op, kernel.name));
   for (size_t l = 0; l < states.size(); ++l) store(op, *states[l], std::move(ran->results[l]));
   std::move(ran->findings.begin(), ran->findings.end(), std::back_inserter(outcome_.findings));
   std::move(ran->log.begin(), ran->log.end(), std::back_inserter(outcome_.log));
   accumulate(outcome_.statistics, ran->statistics);
-  return {};
+  return success();
 }
 
 // Devices may take different branches: those that agree run theirs together.
@@ -260,7 +284,7 @@ Status ProgramRunner::runBranches(const Function& f, const Step& step, DeviceSta
     if (!results) return fail(std::move(results.error()));
     for (size_t l = 0; l < chosen[b].size(); ++l) store(op, *chosen[b][l], std::move((*results)[l]));
   }
-  return {};
+  return success();
 }
 
 // Devices whose condition has become false wait for the others.
@@ -289,7 +313,7 @@ Status ProgramRunner::runWhile(const Function& f, const Step& step, DeviceStates
       }
     }
     running = std::move(next);
-    if (running.empty()) return {};
+    if (running.empty()) return success();
     carried.clear();
     auto results = runBlock(f, op.regions[1], running, std::move(nextCarried));
     if (!results) return fail(std::move(results.error()));

@@ -61,6 +61,8 @@ class ProgramRunner {
   Returned runOps(const Function&, const std::vector<Op>&, DeviceStates);
   Returned runBlock(const Function&, const Block&, DeviceStates, std::vector<std::vector<Array>> arguments);
   Status runStep(const Function&, const Step&, DeviceStates);
+  /// On the first device, for all.
+  Status runOnce(const Function&, const Step&, DeviceStates);
   Status runPlain(const Function&, const Step&, DeviceStates);
   Status runKernel(const Function&, const Step&, DeviceStates);
   Status runCall(const Function&, const Step&, DeviceStates);
@@ -69,6 +71,8 @@ class ProgramRunner {
   Status runSame(const Function&, const Step&, DeviceStates);
   // Collective.cpp
   Status runCollective(const Function&, const Step&, DeviceStates);
+  /// All devices are here, and each receives what all send.
+  Status runAmongAll(const Function&, const Step&, const CollectivePlan&, DeviceStates);
   // ManualComputation.cpp
   Status runManual(const Function&, const Step&, DeviceStates);
   // SharedProgram.cpp
@@ -86,6 +90,9 @@ class ProgramRunner {
   plain::ShareWork shareWork() const;
   /// The operands; those that die at this op are moved out of its values.
   static std::vector<Array> takeOperands(const Step&, DeviceState&);
+  static void takeOperands(const Step&, DeviceState&, std::vector<Array>& into);
+  /// The operands of each device, in memory that is used again by the next op.
+  std::vector<std::vector<Array>>& takeAllOperands(const Step&, DeviceStates);
   static void store(const Op&, DeviceState&, std::vector<Array> results);
   static void release(const Step&, DeviceStates);
 
@@ -95,7 +102,8 @@ class ProgramRunner {
   RunOutcome outcome_;
   size_t allDevices_ = 1;  ///< devices of the innermost manual computation's mesh
   std::optional<SharedRun> shared_;
-  DeviceShare share_{0, 1};  ///< those of allDevices_ that this process runs
+  DeviceShare share_{0, 1};                   ///< those of allDevices_ that this process runs
+  std::vector<std::vector<Array>> operands_;  ///< takeAllOperands
 };
 
 }  // namespace smalti::driver

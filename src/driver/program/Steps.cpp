@@ -19,9 +19,10 @@ void use(const Op& outer, const Op& op, LastUses& lastUse) {
 
 }  // namespace
 
-void ProgramSteps::add(const Function& f) { add(f, f.arguments, f.ops); }
+void ProgramSteps::add(const Function& f, const IsComputedOnce& once) { add(f, f.arguments, f.ops, once); }
 
-void ProgramSteps::add(const Function& f, const std::vector<ValueId>& arguments, const std::vector<Op>& ops) {
+void ProgramSteps::add(const Function& f, const std::vector<ValueId>& arguments, const std::vector<Op>& ops,
+                       const IsComputedOnce& once) {
   LastUses lastUse;
   for (const ValueId v : arguments) lastUse[v] = nullptr;
   for (const Op& op : ops) {
@@ -40,6 +41,9 @@ void ProgramSteps::add(const Function& f, const std::vector<ValueId>& arguments,
     for (auto v = op.operands.begin(); v != op.operands.end(); ++v)
       step.takes.push_back(op.regions.empty() && std::ranges::find(step.dying, *v) != step.dying.end() &&
                            std::find(v + 1, op.operands.end(), *v) == op.operands.end());
+    for (size_t i = 0; i < op.operands.size(); ++i)
+      if (step.takes[i]) std::erase(step.dying, op.operands[i]);
+    step.once = once(op);
     for (const ValueId v : op.results) step.types.push_back(f.values[v]);
     step.returns = op.name == "return";
     step.run = ProgramRunner::runnerOf(op.name);
@@ -48,7 +52,7 @@ void ProgramSteps::add(const Function& f, const std::vector<ValueId>& arguments,
     if (!step.exchange) step.evaluate = plain::findEvaluator(op.name);
   }
   for (const Op& op : ops)
-    for (const Block& block : op.regions) add(f, block.arguments, block.ops);
+    for (const Block& block : op.regions) add(f, block.arguments, block.ops, once);
 }
 
 }  // namespace smalti::driver

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Success.h"
 #include "machine/observers/Checks.h"
 #include "machine/runtime/RunCores.h"
 
@@ -75,11 +76,11 @@ int64_t gridPoints(const std::vector<int64_t>& bounds, int rank) {
 }
 
 Status checkGridSteps(const CompiledKernel& kernel, const std::vector<Array>& operands, int64_t stepLimit) {
-  if (stepLimit == 0) return {};
-  if (kernel.fixedGridSteps && *kernel.fixedGridSteps <= stepLimit) return {};
+  if (stepLimit == 0) return success();
+  if (kernel.fixedGridSteps && *kernel.fixedGridSteps <= stepLimit) return success();
   const std::vector<int64_t> bounds = gridBounds(kernel, operands);
   const int64_t steps = gridPoints(bounds, static_cast<int>(bounds.size()));
-  if (steps <= stepLimit) return {};
+  if (steps <= stepLimit) return success();
   return fail({.code = "SM4104",
                .message = "the grid has more steps than the step limit",
                .place = {},

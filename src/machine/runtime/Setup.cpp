@@ -6,6 +6,7 @@
 
 #include "base/KernelStorage.h"
 #include "base/RowMajor.h"
+#include "base/Success.h"
 #include "eval/Shape.h"
 #include "ir/BlockGeometry.h"
 #include "machine/runtime/Runtime.h"
@@ -206,7 +207,7 @@ Status checkOperands(const CompiledKernel& kernel, const std::vector<Array>& ope
                    .have = fmt::format("{:#x}", address),
                    .help = "copy it to an array of its own: Array::allocate"});
   }
-  return {};
+  return success();
 }
 
 Status setUpDevices(Runtime& runtime, std::span<const std::vector<Array>> operands) {

@@ -1,6 +1,7 @@
 #include "driver/program/EqualValues.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "../Recordings.h"
 #include "driver/Module.h"
@@ -11,7 +12,7 @@
 namespace smalti::driver {
 namespace {
 
-std::string sumOver(const char* groups, const char* operand = "%arg1") {
+std::string totalOver(const char* groups, const char* operand = "%arg1") {
   return fmt::format(
       "      %1 = \"stablehlo.all_reduce\"({}) <{{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, "
       "replica_groups = dense<{}> : tensor<{}xi64>, use_global_device_ids}}> ({{\n"
@@ -19,10 +20,10 @@ std::string sumOver(const char* groups, const char* operand = "%arg1") {
       "stablehlo.return %s : tensor<i32>\n}}) : (tensor<1x4xi32>) -> tensor<1x4xi32>\n",
       operand, groups, std::string(groups) == "[[0, 1, 2, 3]]" ? "1x4" : "2x2");
 }
-const std::string kSum = sumOver("[[0, 1, 2, 3]]");
+const std::string kTotal = totalOver("[[0, 1, 2, 3]]");
 
 /// Whether the result `returned` of a body on four devices, each with a row of its argument, is found to be equal.
-bool isEqual(const std::string& body, const std::string& returned) {
+bool isFoundEqual(const std::string& body, const std::string& returned) {
   auto program = interop::importStableHlo(
       "module @m {\n  sdy.mesh @mesh = <[\"x\"=4]>\n"
       "  func.func public @main(%arg0: tensor<4x4xi32>) -> tensor<4x4xi32> {\n"
@@ -42,31 +43,32 @@ bool isEqual(const std::string& body, const std::string& returned) {
 }
 
 TEST(EqualValues, ACollectiveOfAllDevicesGivesEqualValues) {
-  EXPECT_TRUE(isEqual(kSum, "%1"));
-  EXPECT_FALSE(isEqual("", "%arg1"));
-  EXPECT_FALSE(isEqual(sumOver("[[0, 1], [2, 3]]"), "%1"));
-  EXPECT_FALSE(
-      isEqual("      %1 = \"stablehlo.collective_permute\"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = "
-              "1, type = 0>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : "
-              "(tensor<1x4xi32>) -> tensor<1x4xi32>\n",
-              "%1"));
+  EXPECT_TRUE(isFoundEqual(kTotal, "%1"));
+  EXPECT_FALSE(isFoundEqual("", "%arg1"));
+  EXPECT_FALSE(isFoundEqual(totalOver("[[0, 1], [2, 3]]"), "%1"));
+  EXPECT_FALSE(isFoundEqual(
+      "      %1 = \"stablehlo.collective_permute\"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = "
+      "1, type = 0>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : "
+      "(tensor<1x4xi32>) -> tensor<1x4xi32>\n",
+      "%1"));
 }
 
 TEST(EqualValues, OpsOnEqualValuesGiveEqualValues) {
   const std::string reversed = "      %2 = stablehlo.reverse %1, dims = [1] : tensor<1x4xi32>\n";
-  EXPECT_TRUE(isEqual(kSum + reversed, "%2"));
-  EXPECT_TRUE(isEqual(kSum + "      %2 = stablehlo.multiply %1, %c : tensor<1x4xi32>\n", "%2"));
-  EXPECT_FALSE(isEqual(kSum + "      %2 = stablehlo.multiply %1, %arg1 : tensor<1x4xi32>\n", "%2"));
-  EXPECT_FALSE(isEqual("      %1 = stablehlo.partition_id : tensor<ui32>\n"
-                       "      %2 = stablehlo.convert %1 : (tensor<ui32>) -> tensor<i32>\n"
-                       "      %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<i32>) -> tensor<1x4xi32>\n",
-                       "%3"));
+  EXPECT_TRUE(isFoundEqual(kTotal + reversed, "%2"));
+  EXPECT_TRUE(isFoundEqual(kTotal + "      %2 = stablehlo.multiply %1, %c : tensor<1x4xi32>\n", "%2"));
+  EXPECT_FALSE(isFoundEqual(kTotal + "      %2 = stablehlo.multiply %1, %arg1 : tensor<1x4xi32>\n", "%2"));
+  EXPECT_FALSE(
+      isFoundEqual("      %1 = stablehlo.partition_id : tensor<ui32>\n"
+                   "      %2 = stablehlo.convert %1 : (tensor<ui32>) -> tensor<i32>\n"
+                   "      %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<i32>) -> tensor<1x4xi32>\n",
+                   "%3"));
 }
 
 /// What a region takes from outside counts.
 TEST(EqualValues, RegionsMayUseOtherValues) {
   const auto sortedBy = [](const char* value) {
-    return kSum + "      %c0 = stablehlo.constant dense<0> : tensor<i32>\n      %r = stablehlo.reshape " +
+    return kTotal + "      %c0 = stablehlo.constant dense<0> : tensor<i32>\n      %r = stablehlo.reshape " +
            std::string(value) +
            " : (tensor<1x4xi32>) -> tensor<4xi32>\n"
            "      %p = stablehlo.slice %r [0:1] : (tensor<4xi32>) -> tensor<1xi32>\n"
@@ -77,8 +79,8 @@ TEST(EqualValues, RegionsMayUseOtherValues) {
            "%l = stablehlo.compare LT, %s, %t, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
            "stablehlo.return %l : tensor<i1>\n}) : (tensor<1x4xi32>) -> tensor<1x4xi32>\n";
   };
-  EXPECT_TRUE(isEqual(sortedBy("%1"), "%2"));
-  EXPECT_FALSE(isEqual(sortedBy("%arg1"), "%2"));
+  EXPECT_TRUE(isFoundEqual(sortedBy("%1"), "%2"));
+  EXPECT_FALSE(isFoundEqual(sortedBy("%arg1"), "%2"));
 }
 
 TEST(EqualValues, KernelsWhoseResultsFollowFromTheirOperands) {

@@ -67,6 +67,7 @@ class CpuKernel : public TargetKernel {
         return fail(std::move(ok.error()));
     }
     machine::KernelResult all;
+    all.results.reserve(operands.size());
     if (together) {
       bool fault = false;
       std::vector<std::vector<std::string>> logs;
