@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 
@@ -41,10 +42,17 @@ def uncoupled(processes, command):
     return texts
 
 
-def scaling(one, apart, two):
-    """`two` processes together, or `apart`, beside `one` with the work of one of them: seconds of the same work."""
-    print(f"weak scaling: {one / two:.2f} of the work per second and process; the machine allows {one / apart:.2f} "
-          f"(two processes that do not communicate: {apart * 1e3:.2f} ms), so that {apart / two:.2f} of it is reached")
+def compared(rounds, one, apart, two):
+    """Medians of seconds for the same work: of one process, of two `apart` that do not communicate, of two together. In
+    each round they run one after the other, since a shared machine changes its speed."""
+    rows = [(one(), apart(), two()) for _ in range(rounds)]
+    ratio = {name: statistics.median(row[a] / row[b] for row in rows)
+             for name, (a, b) in {"all": (0, 2), "machine": (0, 1), "own": (1, 2)}.items()}
+    seconds = [statistics.median(column) for column in zip(*rows)]
+    text = (f"weak scaling: {ratio['all']:.2f} of the work per second and process; the machine allows "
+            f"{ratio['machine']:.2f} (two processes that do not communicate: {seconds[1] * 1e3:.2f} ms), of which "
+            f"{ratio['own']:.2f} is reached")
+    return *seconds, text
 
 
 def ring_attention(options):
@@ -52,22 +60,22 @@ def ring_attention(options):
     heads, length, depth = shape
     sent = 2 * heads * length * depth * 4  # bytes of k and v, which go to the neighbour in each step but the last
 
-    def fastest(processes, network=""):
-        return min(float(over_processes(processes, [RING, *shape, options.seconds], network).stdout)
-                   for _ in range(options.rounds))
+    command = [RING, *shape, options.seconds]
 
-    def fastest_apart():
-        return min(max(float(text) for text, _ in uncoupled(2, [RING, *shape, options.seconds]))
-                   for _ in range(options.rounds))
+    def took(processes, network=""):
+        return float(over_processes(processes, command, network).stdout)
 
-    one, apart, two = fastest(1), fastest_apart(), fastest(2)
+    one, _, half, scaling = compared(options.rounds, lambda: took(1),
+                                     lambda: max(float(text) for text, _ in uncoupled(2, command)),
+                                     lambda: took(2) / 2)
+    two = 2 * half
     print(f"ring attention, f32[{heads},{length},{depth}] on each device, {sent / 1e6:.2f} MB to the neighbour a step")
     print(f"1 process {one * 1e3:.2f} ms (1 step), 2 processes {two * 1e3:.2f} ms (2 steps each)")
-    scaling(one, apart, two / 2)
+    print(scaling)
 
     # A network that takes as long as half a step computes: all of it could be hidden.
     latency, bandwidth = 10e-6, sent / (one / 2 - 10e-6)
-    slow = fastest(2, f"{latency * 1e6:g},{bandwidth / 1e9:g}")
+    slow = statistics.median(took(2, f"{latency * 1e6:g},{bandwidth / 1e9:g}") for _ in range(options.rounds))
     travel = latency + sent / bandwidth
     print(f"network of {latency * 1e6:.0f} us and {bandwidth / 1e9:.3f} GB/s: {travel * 1e3:.2f} ms a step, "
           f"{slow * 1e3:.2f} ms a call")
@@ -90,17 +98,16 @@ def training(options):
     def slowest(texts):
         return max(float(ms) for text in texts for ms in re.findall(r"([\d.]+) ms a step", text)) / 1e3
 
-    def fastest(processes):
-        command = [TRAIN, ROOT / "LICENSE", TRAINING_STEPS, processes, processes * BATCH]
-        return min(slowest([over_processes(processes, command).stderr]) for _ in range(options.rounds))
+    def command(processes):
+        return [TRAIN, ROOT / "LICENSE", TRAINING_STEPS, processes, processes * BATCH]
 
-    def fastest_apart():
-        command = [TRAIN, ROOT / "LICENSE", TRAINING_STEPS, 1, BATCH]
-        return min(slowest(err for _, err in uncoupled(2, command)) for _ in range(options.rounds))
+    def took(processes):
+        return slowest([over_processes(processes, command(processes)).stderr])
 
-    one, apart, two = fastest(1), fastest_apart(), fastest(2)
+    one, _, two, scaling = compared(options.rounds, lambda: took(1),
+                                    lambda: slowest(err for _, err in uncoupled(2, command(1))), lambda: took(2))
     print(f"\ntraining, a batch of {BATCH} on each device: 1 process {one * 1e3:.2f} ms a step, 2 processes {two * 1e3:.2f}")
-    scaling(one, apart, two)
+    print(scaling)
 
     # An all-reduce by a ring: each host sends and receives all gradients twice, in 2 (hosts - 1) messages.
     micros, gigabytes = map(float, options.network.split(","))
@@ -115,7 +122,7 @@ def training(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", default="4,512,64", help="heads, length on each device, depth")
-    parser.add_argument("--rounds", type=int, default=3, help="of which the fastest counts")
+    parser.add_argument("--rounds", type=int, default=5, help="of which the medians are printed")
     parser.add_argument("--seconds", type=float, default=1, help="a round")
     parser.add_argument("--network", default="10,3.125", help="of the projections: microseconds, GB/s (25 Gbit/s)")
     options = parser.parse_args()
