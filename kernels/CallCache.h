@@ -36,14 +36,14 @@ class CallCache {
     const std::lock_guard lock(mutex_);
     auto found = calls_.find(key);
     if (found == calls_.end()) {
-      if (calls_.size() >= kMost) calls_.clear();  // bounds the memory used by shapes that never recur
+      if (calls_.size() >= kMax) calls_.clear();  // bounds the memory used by shapes that never recur
       found = calls_.emplace(key, make()).first;
     }
     return found->second;
   }
 
  private:
-  static constexpr size_t kMost = 256;
+  static constexpr size_t kMax = 256;
   std::mutex mutex_;
   std::map<std::string, PallasCall> calls_;
 };

@@ -15,7 +15,7 @@ namespace {
 constexpr float kMasked = -std::numeric_limits<float>::infinity(), kLowest = std::numeric_limits<float>::lowest();
 /// Powers of 2 less than this are negligible compared with the row's largest, 1. None is denormal: that stops some
 /// processors.
-constexpr float kLeast = -100;
+constexpr float kNegligible = -100;
 constexpr float kLog2E = 1.44269504f;
 
 void check(const ArrayType& q, const ArrayType& k, const AttentionOptions& o) {
@@ -107,7 +107,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
 
       const Array m_prev = whole ? full({rows, 1}, kLowest) : m[{here, all_of}];
       const Array m_next = maximum(m_prev, max(s, {.axes = {1}, .keepdims = true})), under = s - m_next;
-      const Array p = exp2(where(under < kLeast, masks ? kMasked : kLeast, under));
+      const Array p = exp2(where(under < kNegligible, masks ? kMasked : kNegligible, under));
       const Array total = sum(p, {.axes = {1}, .keepdims = true});
       const Array product = dot(astype(p, v.dtype()), values, {.preferred_element_type = f32});
       if (whole) {
@@ -115,7 +115,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
         if (has_sums) log_sums[{here, all_of}] = log_sum(m_next, total);
         return;
       }
-      const Array risen = m_prev - m_next, alpha = where(risen < kLeast, 0, exp2(where(risen < kLeast, 0, risen)));
+      const Array risen = m_prev - m_next, alpha = where(risen < kNegligible, 0, exp2(where(risen < kNegligible, 0, risen)));
       m[{here, all_of}] = m_next;
       l[{here, all_of}] = l[{here, all_of}] * alpha + total;
       acc[{here, all_of}] = acc[{here, all_of}] * alpha + product;

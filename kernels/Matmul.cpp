@@ -14,9 +14,9 @@ struct Sizes {
 
 /// One block for a medium-sized axis rather than a partial last block, which would be masked in every step.
 int64_t depthAlong(int64_t k) {
-  constexpr int64_t kWanted = 512, kMostWhole = 1024;
+  constexpr int64_t kWanted = 512, kMaxWhole = 1024;
   const int64_t block = block_along(k, kWanted);
-  return k % block != 0 && k <= kMostWhole ? k : block;
+  return k % block != 0 && k <= kMaxWhole ? k : block;
 }
 
 Sizes sizesOf(const ArrayType& x, const ArrayType& y, const MatmulOptions& o) {

@@ -16,7 +16,7 @@ struct Rows {
   Rows(const ArrayType& x, const RowOptions& o) {
     columns = x.shape.empty() ? 1 : x.shape.back();
     rows = columns == 0 ? 0 : x.elements() / columns;
-    block_columns = o.block_columns ? o.block_columns : block_along(columns, kMostColumns);
+    block_columns = o.block_columns ? o.block_columns : block_along(columns, kMaxColumns);
     block_rows =
         o.block_rows
             ? o.block_rows
@@ -55,7 +55,7 @@ struct Rows {
   bool hangs_over() const { return columns % block_columns != 0; }
 
  private:
-  static constexpr int64_t kMostColumns = 16384, kBlockElements = 256 * 1024;
+  static constexpr int64_t kMaxColumns = 16384, kBlockElements = 256 * 1024;
 };
 
 /// Runs `call` on x as [rows, columns] and gives the result x's shape.

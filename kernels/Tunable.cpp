@@ -56,11 +56,11 @@ template <class Make>
 Autotuned once(const std::string& key, const Make& make) {
   static std::mutex mutex;
   static std::map<std::string, Autotuned> all;
-  constexpr size_t kMost = 256;
+  constexpr size_t kMax = 256;
   const std::lock_guard lock(mutex);
   auto it = all.find(key);
   if (it == all.end()) {
-    if (all.size() >= kMost) all.clear();
+    if (all.size() >= kMax) all.clear();
     it = all.emplace(key, make()).first;
   }
   return it->second;

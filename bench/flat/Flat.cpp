@@ -22,7 +22,7 @@ class NullCore : public Core {
   Result<Buffer*> allocate(int, ArrayType, MemoryKind, const SourcePlace&) override { return fail({}); }
   void release(Buffer&) override {}
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override { return fail({}); }
-  bool goesOnAfter(Diagnostic) override { return false; }
+  bool continuesAfter(Diagnostic) override { return false; }
   Result<Wait> semaphoreWait(const Ref&, int64_t, const SourcePlace&) override { return Wait::done; }
   std::optional<int32_t> semaphoreRead(const Ref&) override { return 0; }
   Status semaphoreSignal(const Ref&, int64_t, std::optional<int32_t>, std::optional<int32_t>,

@@ -78,7 +78,7 @@ std::vector<Batch> packed(std::span<const Tokens> texts, int64_t devices) {
 }
 
 int64_t Batch::paddedTexts() const {
-  return static_cast<int64_t>(std::bit_ceil(std::max<size_t>(places.size(), kFewestTexts)));
+  return static_cast<int64_t>(std::bit_ceil(std::max<size_t>(places.size(), kMinTexts)));
 }
 
 std::vector<float> Batch::meanWeights() const {

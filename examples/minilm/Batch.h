@@ -13,7 +13,7 @@ namespace smalti::minilm {
 /// Of texts of at most as many tokens rows are so long; of others kMaxTokens.
 inline constexpr int64_t kShortRowTokens = 128;
 inline constexpr int64_t kMaxBatchTokens = 1024;
-inline constexpr int64_t kFewestTexts = 8;
+inline constexpr int64_t kMinTexts = 8;
 
 /// Where a text stands among the tokens of a batch.
 struct Place {
@@ -31,7 +31,7 @@ struct Batch {
   std::vector<Place> places;
 
   int64_t tokens() const { return rows * rowTokens; }
-  /// Number of texts, rounded up to a power of two of at least `kFewestTexts`.
+  /// Number of texts, rounded up to a power of two of at least `kMinTexts`.
   int64_t paddedTexts() const;
   /// f32 [paddedTexts, tokens]: times the tokens' vectors, it gives each text's mean.
   std::vector<float> meanWeights() const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <source_location>
 #include <type_traits>
+#include <utility>
 
 #include "smalti/array.h"
 
@@ -34,6 +35,8 @@ class Operand {
   }
 
   const Array& array() const { return array_; }
+  /// Moves the array out of this operand.
+  Array take() { return std::move(array_); }
   const Location& at() const { return at_; }
   DType dtype() const { return array_.dtype(); }
   const Shape& shape() const { return array_.shape(); }

@@ -12,10 +12,6 @@
 #include "smalti/specs.h"
 
 namespace smalti {
-namespace lang {
-enum class Purpose : uint8_t;
-}
-
 /// A kernel: any callable that takes Refs (scalar prefetch, inputs, outputs, scratch, in this order) and returns
 /// nothing.
 class Kernel {
@@ -139,18 +135,17 @@ class PallasCall {
 
   // Not one template: an Operand that is created at the call records the user's line.
   Results operator()() const;
-  Results operator()(const Operand& a) const;
-  Results operator()(const Operand& a, const Operand& b) const;
-  Results operator()(const Operand& a, const Operand& b, const Operand& c) const;
-  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d) const;
-  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d, const Operand& e) const;
+  Results operator()(Operand a) const;
+  Results operator()(Operand a, Operand b) const;
+  Results operator()(Operand a, Operand b, Operand c) const;
+  Results operator()(Operand a, Operand b, Operand c, Operand d) const;
+  Results operator()(Operand a, Operand b, Operand c, Operand d, Operand e) const;
   template <class... More>
-  Results operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d, const Operand& e,
-                     const Operand& f, const More&... more) const {
+  Results operator()(Operand a, Operand b, Operand c, Operand d, Operand e, Operand f, const More&... more) const {
     return run({a, b, c, d, e, f, Operand(more)...});
   }
   /// As operator(), with any number of operands. Error SM6215: the kernel takes another number of Refs.
-  Results run(const std::vector<Operand>& operands) const;
+  Results run(std::vector<Operand> operands) const;
   /// The same with all checks: `findings` lists mistakes that fail silently on a TPU.
   template <class... A>
   RunReport check(const A&... operands) const {
@@ -183,7 +178,6 @@ class PallasCall {
   struct State;
 
  private:
-  RunReport execute(const std::vector<Operand>& operands, lang::Purpose purpose) const;
   struct Chosen;
   std::shared_ptr<State> state_;
   std::shared_ptr<const Chosen> chosen_;  ///< null: the thread's settings

@@ -61,10 +61,10 @@ std::vector<Finding> mistakesAmong(const std::vector<Finding>& findings) {
 }
 
 void keep(const std::vector<Finding>& findings) {
-  constexpr size_t kMostKept = 1000;
+  constexpr size_t kMaxKept = 1000;
   const std::lock_guard lock(found().mutex);
   for (const Finding& f : findings)
-    if (found().findings.size() < kMostKept) found().findings.push_back(f);
+    if (found().findings.size() < kMaxKept) found().findings.push_back(f);
 }
 
 std::string textOf(const std::vector<Finding>& findings) {

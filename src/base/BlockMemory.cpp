@@ -25,10 +25,10 @@ constexpr size_t kThreadKeepsBelow = kLarge, kThreadKeeps = 8, kThreadKeepsBytes
 constexpr size_t kKeptFrom = size_t{16} << 10;
 /// Of all blocks kept at a time, by the machine's memory; the oldest go first.
 size_t mostKept() {
-  constexpr size_t kLeast = size_t{256} << 20, kMost = size_t{4} << 30, kShareOfMemory = 16;
+  constexpr size_t kMin = size_t{256} << 20, kMax = size_t{4} << 30, kShareOfMemory = 16;
   static const size_t most = std::clamp(
       static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / kShareOfMemory,
-      kLeast, kMost);
+      kMin, kMax);
   return most;
 }
 

@@ -29,7 +29,7 @@ ProcessRun::ProcessRun(Devices& devices, KernelMessages& messages, int64_t count
       probePause_(kFirstProbe) {}
 
 ProcessRun::~ProcessRun() {
-  if (barriers_ < 2) tellAll(Kind::gaveUp, {});  // otherwise they would wait for this process
+  if (barriers_ < 2) sendToAll(Kind::gaveUp, {});  // otherwise they would wait for this process
 }
 
 int ProcessRun::elsewhere(int64_t device) const {
@@ -54,7 +54,7 @@ void ProcessRun::tell(int to, ByteWriter message) {
   if (Status ok = processes_.send(to, Processes::Channel::kernel, message.take()); !ok && failed_)
     failed_ = std::move(ok);
 }
-void ProcessRun::tellAll(Kind kind, std::span<const std::byte> rest) {
+void ProcessRun::sendToAll(Kind kind, std::span<const std::byte> rest) {
   for (int r = 0; r < processes_.count(); ++r) {
     if (r == processes_.rank()) continue;
     ByteWriter w = begin(kind);
@@ -82,7 +82,7 @@ Result<std::vector<uint64_t>> ProcessRun::barrier(uint64_t says, bool throughDea
   ++barriers_;
   ByteWriter mine;
   mine.add(says);
-  tellAll(Kind::barrier, mine.bytes());
+  sendToAll(Kind::barrier, mine.bytes());
   sent_ += static_cast<uint64_t>(processes_.count() - 1);
   arrivals_[static_cast<size_t>(processes_.rank())].push_back(says);
   const auto allHere = [&] { return allAtBarrier(); };
@@ -187,7 +187,7 @@ void ProcessRun::probeIfDue() {
   ++round_;
   ByteWriter w;
   w.add(round_);
-  tellAll(Kind::probe, w.bytes());
+  sendToAll(Kind::probe, w.bytes());
   nextProbe_ = now + probePause_;
   probePause_ = std::min(2 * probePause_, kLastProbe);
 }
@@ -204,7 +204,7 @@ void ProcessRun::judge() {
   }
   const bool still = all.idle && !all.atBarrier && all.sent == all.received;
   if (still && stillBefore_ && all.sent == sentBefore_ && !deadlock_) {
-    tellAll(Kind::deadlock, {});
+    sendToAll(Kind::deadlock, {});
     atDeadlock("the devices of other processes are deadlocked");
   }
   stillBefore_ = still;

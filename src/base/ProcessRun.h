@@ -74,7 +74,7 @@ class ProcessRun {
 
   ByteWriter begin(Kind) const;
   void tell(int to, ByteWriter message);
-  void tellAll(Kind, std::span<const std::byte> rest);
+  void sendToAll(Kind, std::span<const std::byte> rest);
   Status take(Processes::Message);
   Status takeAll(std::chrono::microseconds wait);
   Standing standing() const;

@@ -4,11 +4,11 @@ namespace smalti::gpu {
 
 Result<LaunchResult> launchWithPrintBuffer(const DeviceKernel& kernel,
                                            const std::function<Result<LaunchResult>(int64_t)>& launch) {
-  constexpr int64_t kFirstBytes = 1 << 16, kMostBytes = 1 << 28, kGrowth = 16;
+  constexpr int64_t kFirstBytes = 1 << 16, kMaxBytes = 1 << 28, kGrowth = 16;
   int64_t bytes = kernel.prints ? kFirstBytes : 0;
   for (;; bytes *= kGrowth) {
     auto result = launch(bytes);
-    if (!result || result->end != KernelEnd::printBufferFull || bytes >= kMostBytes) return result;
+    if (!result || result->end != KernelEnd::printBufferFull || bytes >= kMaxBytes) return result;
   }
 }
 

@@ -8,7 +8,7 @@
 namespace smalti {
 namespace {
 
-constexpr int kMostNested = 64;
+constexpr int kMaxNested = 64;
 
 // The more informative of two places for the kernel's author.
 int usefulness(llvm::StringRef file) {
@@ -27,7 +27,7 @@ bool isUseOfCachedLowering(mlir::NameLoc named) {
 
 // Inner places come first: of equally useful ones the first stays.
 void visit(mlir::LocationAttr location, int depth, mlir::FileLineColLoc& best) {
-  if (!location || depth > kMostNested) return;
+  if (!location || depth > kMaxNested) return;
   if (auto file = mlir::dyn_cast<mlir::FileLineColLoc>(location)) {
     if (!best || usefulness(file.getFilename().strref()) > usefulness(best.getFilename().strref())) best = file;
   } else if (auto named = mlir::dyn_cast<mlir::NameLoc>(location)) {

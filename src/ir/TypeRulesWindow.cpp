@@ -10,7 +10,7 @@ namespace smalti::rules {
 namespace {
 
 // Larger windows, strides and paddings are not array's; products of two stay within 64 bits.
-constexpr int64_t kMostAlongDim = int64_t{1} << 31;
+constexpr int64_t kMaxAlongDim = int64_t{1} << 31;
 
 /// The attribute's entry for a dimension, 1 when it is absent.
 int64_t entry(std::span<const int64_t> values, size_t d) { return values.empty() ? 1 : values[d]; }
@@ -23,8 +23,8 @@ int64_t numWindows(const TypedOp& op, size_t d, int64_t size) {
   const auto padding = op.integers("padding");
   const int64_t low = padding.empty() ? 0 : padding[2 * d], high = padding.empty() ? 0 : padding[2 * d + 1];
   for (const int64_t v : {window, stride, baseDilation, windowDilation})
-    if (v < 1 || v > kMostAlongDim) return -1;
-  if (std::max({low, high, size}) > kMostAlongDim || std::min(low, high) < -kMostAlongDim) return -1;
+    if (v < 1 || v > kMaxAlongDim) return -1;
+  if (std::max({low, high, size}) > kMaxAlongDim || std::min(low, high) < -kMaxAlongDim) return -1;
   const int64_t padded = (size == 0 ? 0 : (size - 1) * baseDilation + 1) + low + high;
   const int64_t reach = (window - 1) * windowDilation + 1;
   if (padded < 0) return -1;

@@ -96,10 +96,10 @@ Shape shapeOf(mlir::Type t) {
 DType elementDType(mlir::Type t) { return dtypeOf(mlir::getElementTypeOrSelf(t)).value_or(DType::f32); }
 
 int64_t checkedElements(std::span<const int64_t> shape) {
-  constexpr int64_t kMost = int64_t{1} << 40;
+  constexpr int64_t kMax = int64_t{1} << 40;
   int64_t n = 1;
   for (int64_t d : shape)
-    if (d < 0 || __builtin_mul_overflow(n, d, &n) || n > kMost) return -1;
+    if (d < 0 || __builtin_mul_overflow(n, d, &n) || n > kMax) return -1;
   return n;
 }
 

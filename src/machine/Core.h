@@ -39,7 +39,7 @@ class Core {
   virtual void release(Buffer&) = 0;
   virtual Result<Buffer*> barrierSemaphore(const SourcePlace&) = 0;
   /// An out-of-bounds read. False: it ends the run; true: elements outside are undefined.
-  virtual bool goesOnAfter(Diagnostic readOutside) = 0;
+  virtual bool continuesAfter(Diagnostic readOutside) = 0;
 
   virtual Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) = 0;
   /// The count; nullopt: the program may not poll yet, and is blocked (MachineOptions::mayPoll).

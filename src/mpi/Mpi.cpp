@@ -78,7 +78,7 @@ class MpiProcesses final : public Processes {
         release();
       }
       if (lifelines_ && lifelines_->dead() >= 0) {
-        lifelines_->told();
+        lifelines_->setReported();
         return fail(died(lifelines_->dead()));
       }
       if (const int ended = lifelines_ ? lifelines_->ended(from) : -1; ended >= 0) {
@@ -112,13 +112,13 @@ class MpiProcesses final : public Processes {
  private:
   /// The value of every process, by rank.
   std::vector<std::string> gather(const std::string& mine) {
-    constexpr size_t kMost = 1024;
-    std::string text = mine.substr(0, kMost - 1);
-    text.resize(kMost, '\0');
-    std::vector<char> all(kMost * static_cast<size_t>(count_));
-    MPI_Allgather(text.data(), kMost, MPI_CHAR, all.data(), kMost, MPI_CHAR, comm_);
+    constexpr size_t kMax = 1024;
+    std::string text = mine.substr(0, kMax - 1);
+    text.resize(kMax, '\0');
+    std::vector<char> all(kMax * static_cast<size_t>(count_));
+    MPI_Allgather(text.data(), kMax, MPI_CHAR, all.data(), kMax, MPI_CHAR, comm_);
     std::vector<std::string> texts;
-    for (size_t r = 0; r < static_cast<size_t>(count_); ++r) texts.emplace_back(&all[r * kMost]);
+    for (size_t r = 0; r < static_cast<size_t>(count_); ++r) texts.emplace_back(&all[r * kMax]);
     return texts;
   }
 

@@ -187,7 +187,7 @@ void PeerMonitor::watch() {
       if (sigaction(SIGTERM, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) std::signal(SIGTERM, SIG_IGN);
       dead_.store(ranks[i], std::memory_order_release);
       pollfd wake{wake_[0], POLLIN, 0};
-      if (poll(&wake, 1, static_cast<int>(kTellAfter.count())) == 0 && !told_.load()) report();
+      if (poll(&wake, 1, static_cast<int>(kTellAfter.count())) == 0 && !reported_.load()) report();
       return;
     }
   }

@@ -27,7 +27,7 @@ class PeerMonitor {
   /// none.
   int ended(int rank) const;
   /// The caller reports it to the user.
-  void told() { told_.store(true); }
+  void setReported() { reported_.store(true); }
 
  private:
   void connectAll(const Gather&);
@@ -40,7 +40,7 @@ class PeerMonitor {
   int wake_[2] = {-1, -1};  ///< a pipe, which ends the watch
   std::atomic<int> dead_{-1};
   std::vector<std::atomic<int64_t>> endedAt_;  ///< by rank: nanoseconds; 0: it runs
-  std::atomic<bool> told_{false};
+  std::atomic<bool> reported_{false};
   std::thread watcher_;
 };
 

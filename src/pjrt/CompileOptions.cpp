@@ -16,7 +16,7 @@ constexpr int kNumReplicas = 4, kNumPartitions = 5, kUseSpmdPartitioning = 6, kD
 constexpr int kReplicaCount = 1, kComputationCount = 2, kComputationDevices = 3;
 constexpr int kReplicaDeviceIds = 1;
 
-constexpr int64_t kMostDevices = 1 << 16;
+constexpr int64_t kMaxDevices = 1 << 16;
 
 int64_t attribute(std::string_view module, std::string_view name) {
   // The attributes stand in the first lines; a kernel's bytes are no place to look for them.
@@ -28,7 +28,7 @@ int64_t attribute(std::string_view module, std::string_view name) {
   if (at == std::string_view::npos) return 1;
   int64_t value = 1;
   std::from_chars(header.data() + at, header.data() + header.size(), value);
-  return std::clamp<int64_t>(value, 1, kMostDevices);
+  return std::clamp<int64_t>(value, 1, kMaxDevices);
 }
 
 }  // namespace

@@ -43,14 +43,14 @@ Instruction instructionOf(std::string_view message) {
   return result;
 }
 
-constexpr int kMostNesting = 8;  // of tuples
+constexpr int kMaxNesting = 8;  // of tuples
 
 /// Arrays of a shape that are in VMEM.
 int arraysInVmem(std::string_view shape, int depth = 0) {
   int count = 0;
   Reader reader(shape);
   while (const auto f = reader.next()) {
-    if (f->number == kTupleShapes && depth < kMostNesting) count += arraysInVmem(f->bytes, depth + 1);
+    if (f->number == kTupleShapes && depth < kMaxNesting) count += arraysInVmem(f->bytes, depth + 1);
     if (f->number != kLayout) continue;
     Reader layout(f->bytes);
     while (const auto g = layout.next()) count += g->number == kMemorySpace && g->value == kVmemSpace;

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "base/MostDimensions.h"
+#include "base/MaxDimensions.h"
 #include "eval/Conv.h"
 #include "plain/PlainEvaluators.h"
 
@@ -30,7 +30,7 @@ PlainResults convolution(PlainCall& call) {
   const size_t n = spatial.size();
   const Shape strides = op.entries("window_strides", n, 1), padding = op.entries("padding", 2 * n, 0);
   const Shape lhsDilation = op.entries("lhs_dilation", n, 1), rhsDilation = op.entries("rhs_dilation", n, 1);
-  std::array<bool, kMostDimensions> reversed{};
+  std::array<bool, kMaxDimensions> reversed{};
   std::ranges::copy(op.integers("window_reversal"), reversed.begin());
   const eval::ConvDims dims{.lhsBatch = op.integer("input_batch_dimension"),
                             .lhsFeature = op.integer("input_feature_dimension"),

@@ -72,7 +72,7 @@ bool Dependence::operator()(mlir::Value v) {
 }
 
 int64_t CostModel::operator()(mlir::Value v) {
-  constexpr int64_t kMost = 1000, kMathFunction = 16;
+  constexpr int64_t kMax = 1000, kMathFunction = 16;
   const ScheduledOp* p = context_.segment.find(v);
   if (!p || !isVector(v)) return 0;
   if (p->isLoad() || isReduction(*p->op) || plan_.rowBuffers.contains(v) || !context_.evaluated(v)) return 1;
@@ -80,7 +80,7 @@ int64_t CostModel::operator()(mlir::Value v) {
   int64_t cost = 0;
   if (!isRematerializable(*p)) cost = p->op->getName().getDialectNamespace() == "math" ? kMathFunction : 1;
   for (mlir::Value operand : p->op->getOperands()) cost += (*this)(operand);
-  return known_[v] = std::min(cost, kMost);
+  return known_[v] = std::min(cost, kMax);
 }
 
 /// A value that several phases or loops need and that is expensive to compute is kept: a row of it in memory.

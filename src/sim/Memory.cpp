@@ -30,10 +30,10 @@ std::optional<int64_t> elementOf(const Array& a, int64_t i) {
   }
 }
 
-constexpr int64_t kMostNumbers = int64_t{1} << 24;
+constexpr int64_t kMaxNumbers = int64_t{1} << 24;
 
 void setShape(View& v, mlir::MemRefType type) {
-  v.rank = std::min<size_t>(type.getRank(), View::kMostDimensions);
+  v.rank = std::min<size_t>(type.getRank(), View::kMaxDimensions);
   int64_t stride = 1;
   for (size_t d = v.rank; d-- > 0;) {
     const int64_t size = type.getShape()[d];
@@ -85,7 +85,7 @@ View Memory::allocate(mlir::MemRefType type, std::string name, const Array* arra
   v.buffer = static_cast<int32_t>(buffers_.size());
   b.bytes = v.bytes(type);
   const int64_t elements = v.elements();
-  if (b.space == tpu::MemorySpace::smem && elements <= kMostNumbers) {
+  if (b.space == tpu::MemorySpace::smem && elements <= kMaxNumbers) {
     b.numbers.resize(static_cast<size_t>(elements));
     for (int64_t i = 0; array && i < elements; ++i) b.numbers[static_cast<size_t>(i)] = elementOf(*array, i);
   }

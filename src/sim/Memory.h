@@ -52,11 +52,11 @@ struct Buffer {
 
 /// A view of a buffer.
 struct View {
-  static constexpr size_t kMostDimensions = 10;
+  static constexpr size_t kMaxDimensions = 10;
   int32_t buffer = -1;
   int64_t offset = 0;  ///< elements
   size_t rank = 0;
-  std::array<int64_t, kMostDimensions> shape{}, strides{};
+  std::array<int64_t, kMaxDimensions> shape{}, strides{};
 
   int64_t elements() const;
   /// Moved when it is copied: whole tiles.

@@ -92,7 +92,7 @@ class WindowCopies {
 };
 
 /// Limits of a recording: a few megabytes of trace, and as many intervals as a screen has pixels across.
-constexpr size_t kMostEvents = 10'000, kMostStretches = 1024;
+constexpr size_t kMaxEvents = 10'000, kMaxStretches = 1024;
 
 class Pipeline {
  public:
@@ -126,7 +126,7 @@ class Pipeline {
   }
 
   Result<KernelTime> run() {
-    if (question_.record) clock_.recorder = &recorder_.emplace(kMostEvents, kMostStretches);
+    if (question_.record) clock_.recorder = &recorder_.emplace(kMaxEvents, kMaxStretches);
     clock_.scalar(chip_.time.kernelUs * 1e3 * chip_.device.clockGhz);
     std::vector<int64_t> at(grid_.size(), 0);
     const bool none = std::any_of(grid_.begin(), grid_.end(), [](int64_t b) { return b <= 0; });

@@ -6,7 +6,7 @@ namespace smalti::sim {
 namespace {
 
 /// A kernel that exceeds this runs for hours on a TPU, or forever.
-constexpr int64_t kMostInstructions = 4'000'000'000;
+constexpr int64_t kMaxInstructions = 4'000'000'000;
 
 bool isHbm(const Buffer& b) { return b.space == tpu::MemorySpace::any || b.space == tpu::MemorySpace::hbm; }
 
@@ -72,11 +72,11 @@ Status Runner::run(Clock& clock) {
   while (true) {
     const Instruction& i = code_.instructions[at_++];
     if (i.what == Do::finish) return {};
-    if (++instructions_ > kMostInstructions)
+    if (++instructions_ > kMaxInstructions)
       return fail({.code = "SM6903",
                    .message = "the kernel does not terminate",
                    .place = {},
-                   .need = fmt::format("at most {} scalar instructions", kMostInstructions),
+                   .need = fmt::format("at most {} scalar instructions", kMaxInstructions),
                    .help = "check the bounds of its loops"});
     if (auto status = step(i, clock); !status) return status;
   }

@@ -154,8 +154,8 @@ bool isWidened(const Chip& chip, mlir::arith::SelectOp select) {
 
 /// Unused and without effect, such as the load before a store: the compiler removes it.
 bool isDead(mlir::Operation& op, int depth = 0) {
-  constexpr int kMostDepth = 8;
-  if (op.getNumResults() == 0 || op.getNumRegions() > 0 || !(isPure(op) || isLoad(op)) || depth == kMostDepth)
+  constexpr int kMaxDepth = 8;
+  if (op.getNumResults() == 0 || op.getNumRegions() > 0 || !(isPure(op) || isLoad(op)) || depth == kMaxDepth)
     return false;
   return llvm::all_of(op.getUsers(), [&](mlir::Operation* u) { return isDead(*u, depth + 1); });
 }

@@ -211,8 +211,8 @@ struct Linear {
 
 std::optional<Linear> linearOf(mlir::Value v, int depth) {
   namespace arith = mlir::arith;
-  constexpr int64_t kMost = int64_t{1} << 31;  // products of two of them do not overflow
-  if (const auto c = constantOf(v)) return std::abs(*c) < kMost ? std::optional(Linear{{}, 0, *c}) : std::nullopt;
+  constexpr int64_t kMax = int64_t{1} << 31;  // products of two of them do not overflow
+  if (const auto c = constantOf(v)) return std::abs(*c) < kMax ? std::optional(Linear{{}, 0, *c}) : std::nullopt;
   if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(v)) {
     mlir::Operation* parent = argument.getOwner()->getParentOp();
     const bool isCounter = mlir::isa<mlir::func::FuncOp>(parent)
@@ -235,7 +235,7 @@ std::optional<Linear> linearOf(mlir::Value v, int depth) {
     out.factor = a->factor + sign * b->factor;
     out.offset = a->offset + sign * b->offset;
   }
-  return std::max(std::abs(out.factor), std::abs(out.offset)) < kMost ? std::optional(out) : std::nullopt;
+  return std::max(std::abs(out.factor), std::abs(out.offset)) < kMax ? std::optional(out) : std::nullopt;
 }
 
 }  // namespace

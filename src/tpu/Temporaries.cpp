@@ -29,7 +29,7 @@ constexpr int64_t kWideRow = 24;
 /// With at most this many groups of eight rows, loaded values are kept.
 constexpr int64_t kFewGroups = 8;
 /// Of bodies with two reductions: registers that are in flight in any case, and the most groups of rows.
-constexpr int64_t kTwicePassed = 512, kMostInFlight = 105;
+constexpr int64_t kTwicePassed = 512, kMaxInFlight = 105;
 
 bool isBarrier(mlir::Operation* op) {
   return mlir::isa<mlir::vector::MultiDimReductionOp, MatmulOp, ReduceIndexOp, ConvOp>(op);
@@ -219,7 +219,7 @@ class Liveness {
     const bool wasPacked = llvm::any_of(order_, [&](mlir::Operation* op) {
       return mlir::isa<mlir::arith::ExtFOp>(op) && registersOf(op->getResult(0)) == all;
     });
-    return std::min(all, std::max(kTwicePassed, row * (wasPacked ? std::min(2 * groups, kMostInFlight) : groups)));
+    return std::min(all, std::max(kTwicePassed, row * (wasPacked ? std::min(2 * groups, kMaxInFlight) : groups)));
   }
 
   int64_t reductions() {

@@ -51,7 +51,7 @@ void writeCase(const std::filesystem::path& folder, const Case& c, const std::st
 
 int main(int argc, char** argv) {
   const bool cases = argc == 3 && std::string_view(argv[1]) == "--cases";
-  if (argc != 2 && !cases) {
+  if ((argc != 2 && !cases) || argv[argc - 1][0] == '-') {
     std::cerr << "usage: smalti_kernels_export [--cases] DIR\n";
     return 2;
   }

@@ -79,7 +79,7 @@ class LocalCore : public machine::Core {
   }
   void release(machine::Buffer&) override {}
   Result<machine::Buffer*> barrierSemaphore(const SourcePlace&) override { return fail(mistake()); }
-  bool goesOnAfter(Diagnostic) override { return false; }  // native code stops there, and the machine runs the call
+  bool continuesAfter(Diagnostic) override { return false; }  // native code stops there, and the machine runs the call
   Result<machine::Wait> semaphoreWait(const machine::Ref&, int64_t, const SourcePlace&) override {
     return fail(mistake());
   }

@@ -25,7 +25,7 @@ Lanes halfOfPower(Lanes rounded) { return floatOf(bitsOf(rounded) << 23); }
 
 /// Below these the results round to 0, as masked scores do. Some processors stop for hundreds of cycles where a result
 /// is denormal, also for 0: avoid such inputs where possible.
-constexpr double kLeastOfExp = -104, kLeastOfExp2 = -151;
+constexpr double kMinExpArgument = -104, kMinExp2Argument = -151;
 
 /// 2^n of half of `twice`. Where `isSmall`, n may be below -125: there by way of 2^64 times the value, so that
 /// denormals are rounded once.
@@ -49,31 +49,31 @@ Lanes expByTable(llvm::ArrayRef<Lanes> operands) {
   const Lanes x = operands[0];
   const Lanes rounded = fma(x, kLog2OfE[0], kRoundTo32nds), n = rounded - kRoundTo32nds;
   const Lanes r = fma(n, -kLn2[1], fma(n, -kLn2[0], x));
-  return powerOf32nds(rounded, n, polynomial(r, kExpPiece) * r, x < kLeastOfExp);
+  return powerOf32nds(rounded, n, polynomial(r, kExpPiece) * r, x < kMinExpArgument);
 }
 
 Lanes exp(Lanes operand) {
   if (hasWideLanes(operand)) return bySixteen(operand, expByTable);
-  const Lanes x = atMost(atLeast(operand, kLeastOfExp), 88.8);
+  const Lanes x = atMost(atLeast(operand, kMinExpArgument), 88.8);
   const Reduced reduced = reduce(x);
   const Lanes r = reduced.remainder;
   const Lanes twice = fma(fma(polynomial(r, kExpm1), r, 1.0), r + r, 2.0);
-  return scaled(twice, reduced.rounded, x < -86.0, x <= kLeastOfExp);
+  return scaled(twice, reduced.rounded, x < -86.0, x <= kMinExpArgument);
 }
 
 Lanes exp2ByTable(llvm::ArrayRef<Lanes> operands) {
   const Lanes x = operands[0], rounded = x + kRoundTo32nds, n = rounded - kRoundTo32nds;
   const Lanes f = x - n;
-  return powerOf32nds(rounded, n, polynomial(f, kExp2Piece) * f, x < kLeastOfExp2);
+  return powerOf32nds(rounded, n, polynomial(f, kExp2Piece) * f, x < kMinExp2Argument);
 }
 
 Lanes exp2(Lanes operand) {
   if (hasWideLanes(operand)) return bySixteen(operand, exp2ByTable);
-  const Lanes x = atMost(atLeast(operand, kLeastOfExp2), 128.25);
+  const Lanes x = atMost(atLeast(operand, kMinExp2Argument), 128.25);
   const Lanes rounded = x + kRound;
   const Lanes f = x - (rounded - kRound);
   const Lanes twice = fma(polynomial(f, kExp2), f + f, 2.0);
-  return scaled(twice, rounded, x < -124.0, x <= kLeastOfExp2);
+  return scaled(twice, rounded, x < -124.0, x <= kMinExp2Argument);
 }
 
 Lanes expm1(Lanes operand) {

@@ -60,7 +60,7 @@ Elements NestValues::elements(const View& view, const ElementMap& map, const Chu
 }
 
 /// Not in L1.
-bool NestValues::isWorthAsking(const View& view) const {
+bool NestValues::isWorthPrefetching(const View& view) const {
   return view.hints.inDram ||
          (view.memory != View::kValue && view.elements() * storage_bytes(view.dtype) >= l_.processor.l1Bytes / 2);
 }
@@ -69,7 +69,7 @@ bool NestValues::isWorthAsking(const View& view) const {
 Reg NestValues::loadFrom(const View& v, const ElementMap& map, const Chunk& chunk) {
   const Elements e = elements(map.flat ? flatView(v, l_.index(1)) : v, map, chunk);
   if (at.phase == 0 && preheader && !map.flat && chunk.lanes > 1 && e.stride && constantOf(e.stride) == 1 &&
-      isWorthAsking(v) &&
+      isWorthPrefetching(v) &&
       llvm::none_of(firstReads_, [&](const auto& read) { return read.first.base == v.base && read.second == map; }))
     firstReads_.push_back({v, map});
   return loadChunk(b_, e, chunk);

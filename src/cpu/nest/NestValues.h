@@ -43,7 +43,7 @@ class NestValues {
   Reg position(const MapEntry&, const Chunk&);
   Reg pointer(const View&, const ElementMap&, const Chunk&);
   Reg columnStride(const View&, const ElementMap&);
-  bool isWorthAsking(const View&) const;
+  bool isWorthPrefetching(const View&) const;
   bool isKept(mlir::Value) const;
   Reg compute(mlir::Value, const ElementMap&, const Chunk&);
   Reg computeForRow(mlir::Value, const ElementMap&, const Chunk& one);

@@ -21,7 +21,7 @@ constexpr int64_t kElementsOfMemory = 1024;
 constexpr int64_t kArrays = 4;
 
 /// Smallest number of rows for which pipelining pays.
-constexpr int64_t kFewestPipelinedRows = 4;
+constexpr int64_t kMinPipelinedRows = 4;
 
 /// How many elements ahead memory is prefetched into a large L1.
 constexpr int64_t kElementsAhead = 4096;
@@ -53,7 +53,7 @@ RowSchedule blockRows(RowSchedule rows, const NestFacts& nest, const RootCost&, 
 
 RowSchedule pipelineLastPhase(RowSchedule rows, const NestFacts& nest, const RootCost& costOf, const Processor&) {
   const int last = nest.phases - 1;
-  if (nest.isFlattened || rows.rowBlock > 1 || last == 0 || nest.innermostRows < kFewestPipelinedRows) return rows;
+  if (nest.isFlattened || rows.rowBlock > 1 || last == 0 || nest.innermostRows < kMinPipelinedRows) return rows;
   int64_t columns = 1, cost = 0;
   for (size_t i = 0; i < nest.roots.size(); ++i) {
     const schedule::RootFacts& r = nest.roots[i];

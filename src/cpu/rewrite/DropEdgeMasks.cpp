@@ -29,12 +29,12 @@ struct Place {
     Place sum{positions != 0 ? dimension : other.dimension, positions + factor * other.positions,
               steps + factor * other.steps, constant + factor * other.constant};
     for (int64_t v : {sum.positions, sum.steps, sum.constant})
-      if (std::abs(v) >= kMost) return std::nullopt;
+      if (std::abs(v) >= kMax) return std::nullopt;
     return sum;
   }
 
   /// Half of what i32 holds: sums of a few do not wrap, and no product of two leaves 64 bits.
-  static constexpr int64_t kMost = int64_t{1} << 30;
+  static constexpr int64_t kMax = int64_t{1} << 30;
 };
 
 class EdgeMasks {
@@ -123,7 +123,7 @@ class EdgeMasks {
     const bool less = predicate == slt || predicate == sgt;
     // a < b: either position + block * index < extent, or its opposite, extent - 1 < position + block * index.
     // Neither side wraps.
-    if (std::max(std::abs(a->steps), std::abs(b->steps)) > block_ || extent_ + block_ >= Place::kMost)
+    if (std::max(std::abs(a->steps), std::abs(b->steps)) > block_ || extent_ + block_ >= Place::kMax)
       return std::nullopt;
     const auto distance = a->plus(*b, -1);
     if (!distance || distance->dimension != dimension_) return std::nullopt;

@@ -17,7 +17,7 @@ namespace {
 /// Columns of a part of the product: at least a tile, at most what the nest takes at once.
 constexpr int64_t kTile = 64, kMaxColumns = 1024;
 /// Rows of a part that has all columns, where that leaves a part to every core.
-constexpr int64_t kLeastRows = 64;
+constexpr int64_t kMinRows = 64;
 /// Parts per core, so that none waits long for another.
 constexpr int64_t kPartsPerCore = 4;
 /// Multiplications in f32 that are worth a part, and a core's first part.
@@ -110,12 +110,12 @@ class MatmulRetiler {
       wanted = std::max<int64_t>(1, wanted / std::max<int64_t>(1, n / partColumns));
     }
     // Parts of rows alone read all of the columns' side each: more parts than cores must be worth it.
-    const int64_t least = columns >= 0 ? 1 : std::min(kLeastRows, (m + cores_ - 1) / cores_);
+    const int64_t least = columns >= 0 ? 1 : std::min(kMinRows, (m + cores_ - 1) / cores_);
     if (rows >= 0) partRows = partOf(m, std::max((m + wanted - 1) / wanted, least), 8);
     // Ops on the product run while it is in L2.
     const bool stored = product->getResult(0).hasOneUse() && wholeAccess(**product->getResult(0).user_begin());
     if (!stored && rows >= 0)
-      partRows = std::min(partRows, partOf(m, std::max(kLeastRows, processor_.l2Bytes * 3 / 8 / (4 * partColumns)), 8));
+      partRows = std::min(partRows, partOf(m, std::max(kMinRows, processor_.l2Bytes * 3 / 8 / (4 * partColumns)), 8));
     if (columns >= 0) resizeAxis(package, columns, partColumns);
     if (rows >= 0) resizeAxis(package, rows, partRows);
     auto& semantics = package.signature.dimensionSemantics;

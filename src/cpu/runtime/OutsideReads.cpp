@@ -42,7 +42,7 @@ SourcePlace placeFrom(std::string_view text) {
 const std::byte* OutsideReads::read(const char* place, const std::byte* base, std::span<const ReadDimension> dims,
                                     DType dtype) {
   const int64_t element = storage_bytes(dtype);
-  const auto bytes = goesOn_ ? copyBytes(dims, element) : std::nullopt;
+  const auto bytes = continues_ ? copyBytes(dims, element) : std::nullopt;
   if (!bytes) return nullptr;
   Copy& copy = copies_[place];
   if (copy.bytes < *bytes) {

@@ -30,8 +30,8 @@ inline constexpr const char* kReadOutsideSymbol = "smalti_cpu_read_outside";
 class OutsideReads {
  public:
   /// At the start of a call.
-  void begin(bool goesOn, eval::Poison poison) {
-    goesOn_ = goesOn;
+  void begin(bool continues, eval::Poison poison) {
+    continues_ = continues;
     poison_ = poison;
     copies_.clear();
   }
@@ -46,7 +46,7 @@ class OutsideReads {
     std::unique_ptr<std::byte, decltype(&std::free)> memory{nullptr, std::free};
     int64_t bytes = 0;
   };
-  bool goesOn_ = false;
+  bool continues_ = false;
   eval::Poison poison_ = eval::Poison::intMin;
   std::map<const char*, Copy> copies_;
 };

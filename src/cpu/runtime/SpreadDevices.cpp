@@ -214,15 +214,15 @@ bool ProcessDeviceGroup::wait(int device, int64_t* semaphore, int64_t amount) {
   mine.amount = amount;
   mine.semaphore.store(semaphore);
   const Clock::time_point end = Clock::now() + kSpinForMessages;
-  bool taken = false, goesOn = true;
-  while (!taken && goesOn) {
+  bool taken = false, continues = true;
+  while (!taken && continues) {
     const bool spins = Clock::now() < end;
-    goesOn = progress(!spins);
+    continues = progress(!spins);
     if (std::atomic_ref<int64_t>(*semaphore).load() >= amount) {
       stopWaiting(mine);
       taken = takeFrom(semaphore, amount);
     }
-    if (taken || !goesOn) break;
+    if (taken || !continues) break;
     if (spins)
       pauseBriefly();
     else

@@ -47,7 +47,7 @@ class Schedules {
   Checked run(int64_t schedules) {
     for (int64_t k = 0; k < schedules && !checked_.refusal && !checked_.everySchedule; ++k, ++options_.seed)
       if (Status ok = one(); !ok) checked_.refusal = std::move(ok.error());
-    if (!checked_.refusal && !checked_.everySchedule) searchOrders(std::max(schedules, kFewestOrders));
+    if (!checked_.refusal && !checked_.everySchedule) searchOrders(std::max(schedules, kMinOrders));
     return std::move(checked_);
   }
 
@@ -78,7 +78,7 @@ class Schedules {
   }
 
   void searchOrders(int64_t most) {
-    machine::OrderSearch search(kMostOrders);
+    machine::OrderSearch search(kMaxOrders);
     driver::ExecuteSettings settings = driver::executeSettings(options_);
     bool saysAll = true;
     while (saysAll && search.isExact() && search.runs() < most && search.next()) {
@@ -110,7 +110,7 @@ class Schedules {
     return {};
   }
 
-  static constexpr int64_t kFewestOrders = 10'000, kMostOrders = 1'000'000;
+  static constexpr int64_t kMinOrders = 10'000, kMaxOrders = 1'000'000;
   const InputArguments& inputs_;
   Options options_;
   Checked checked_;

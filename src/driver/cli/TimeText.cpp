@@ -85,13 +85,13 @@ std::string micro(double us) { return us >= 1e4 ? fmt::format("{:.4g} ms", us / 
 namespace {
 /// The operands that move most, and how often each byte of them does.
 std::string trafficText(const driver::KernelCallTime& k, bool named, bool color) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMax = 4;
   using term::Align;
   term::Table table({{named ? "operand of " + k.name : "operand"},
                      {"from and to HBM", Align::right},
                      {"copies", Align::right},
                      {"times its array", Align::right}});
-  for (size_t i = 0; i < std::min(kMost, k.time.traffic.size()); ++i) {
+  for (size_t i = 0; i < std::min(kMax, k.time.traffic.size()); ++i) {
     const sim::Traffic& t = k.time.traffic[i];
     table.add({t.what, fmt::format("{:.3g} MB", t.bytes * k.time.cores / 1e6), std::to_string(t.copies * k.time.cores),
                t.arrayBytes > 0 ? fmt::format("{:.3g}", t.bytes * k.time.cores / t.arrayBytes) : std::string()});
@@ -173,10 +173,10 @@ double shareOf(const driver::ProgramTime& time, const driver::Advice& a) {
 
 std::string adviceText(const Session& session, const driver::ProgramTime& time,
                        const std::vector<KernelAdvice>& advice) {
-  constexpr size_t kMost = 3;
+  constexpr size_t kMax = 3;
   if (advice.empty()) return "\nno other block size, order, buffering or sharing of the grid is faster\n";
   std::string text = "\n";
-  for (size_t i = 0; i < std::min(kMost, advice.size()); ++i)
+  for (size_t i = 0; i < std::min(kMax, advice.size()); ++i)
     text += fmt::format("{} {}{}: {} of the time\n", term::styled(term::Style::bold, "try", session.colorOut()),
                         time.kernels.size() > 1 ? fmt::format("for {} ", advice[i].kernel) : "", advice[i].advice.text,
                         fmt::format("{:.2f}", shareOf(time, advice[i].advice)));

@@ -45,9 +45,9 @@ Alarm::~Alarm() {
 
 void Alarm::wait(double seconds, const std::atomic<bool>* watched) {
   using Clock = std::chrono::steady_clock;
-  constexpr double kMost = 1e9;  // the clock cannot represent longer times
+  constexpr double kMax = 1e9;  // the clock cannot represent longer times
   const auto end = Clock::now() +
-                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kMost)));
+                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kMax)));
   std::unique_lock lock(mutex_);
   while (!isOver_ && Clock::now() < end && !(watched && watched->load(std::memory_order_relaxed)))
     over_.wait_until(lock, watched ? std::min(end, Clock::now() + std::chrono::milliseconds(10)) : end);

@@ -14,8 +14,8 @@ namespace smalti::eval {
 namespace {
 
 /// Rows of windows that are laid out at once: a block of this size, or enough rows to amortise the packing of weights.
-constexpr int64_t kWindowBytes = 1 << 20, kMostWindowBytes = 64 << 20;
-constexpr int64_t kFewestRows = 256;
+constexpr int64_t kWindowBytes = 1 << 20, kMaxWindowBytes = 64 << 20;
+constexpr int64_t kMinRows = 256;
 
 DimList stridesOf(const Input& in) {
   return in.splat ? DimList(static_cast<int>(in.shape.size()), 0) : rowMajorStrides(in.shape);
@@ -99,7 +99,7 @@ class Convolution {
   void run(const std::byte* lhs, int bytes, int outside, Multiply multiply) const {
     static thread_local Scratch windows;
     const int64_t rowBytes = depth() * bytes;
-    const int64_t wanted = std::min(std::max(kFewestRows, kWindowBytes / rowBytes), kMostWindowBytes / rowBytes);
+    const int64_t wanted = std::min(std::max(kMinRows, kWindowBytes / rowBytes), kMaxWindowBytes / rowBytes);
     const int64_t atOnce = std::clamp<int64_t>(wanted, 1, rows_);
     std::byte* block = lhs ? windows.get<std::byte>(atOnce * rowBytes) : nullptr;
     for (int64_t group = 0; group < groups_; ++group)

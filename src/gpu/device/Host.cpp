@@ -21,7 +21,7 @@ void forward(llvm::Module& module, llvm::Function& from, const char* to, std::sp
 
 /// Coordinates that the box does not have are 0.
 void forwardBox(llvm::Module& module, llvm::Function& from) {
-  forward(module, from, kCopyBoxSymbol, std::vector<int>(3 + TensorMap::kMostDimensions - from.arg_size(), 0));
+  forward(module, from, kCopyBoxSymbol, std::vector<int>(3 + TensorMap::kMaxDimensions - from.arg_size(), 0));
 }
 
 }  // namespace

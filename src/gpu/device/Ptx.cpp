@@ -10,7 +10,7 @@
 namespace smalti::gpu {
 namespace {
 
-constexpr int kMostGroups = 8;
+constexpr int kMaxGroups = 8;
 
 Reg doIntrinsic(Builder& b, llvm::Intrinsic::ID id) {
   b.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type*>(), llvm::ArrayRef<Reg>());
@@ -182,7 +182,7 @@ void definePtxBodies(llvm::Module& module) {
   definePtxBody(module, kCommitSymbol, [](Builder& b, llvm::Function*) -> Reg {
     return doIntrinsic(b, llvm::Intrinsic::nvvm_cp_async_commit_group);
   });
-  for (int groups = 0; groups < kMostGroups; ++groups)
+  for (int groups = 0; groups < kMaxGroups; ++groups)
     definePtxBody(module, waitName(groups), [groups](Builder& b, llvm::Function*) -> Reg {
       return b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {},
                                {b.getInt32(static_cast<uint32_t>(groups))}),

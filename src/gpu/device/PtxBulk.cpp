@@ -54,7 +54,7 @@ void definePtxBulkBodies(llvm::Module& module) {
                     "selp.u32 $0, 1, 0, ended;\n\t}",
                     "=r,r,r", {inShared(b, f->getArg(0)), f->getArg(1)});
   });
-  for (size_t rank = 1; rank <= TensorMap::kMostDimensions; ++rank)
+  for (size_t rank = 1; rank <= TensorMap::kMaxDimensions; ++rank)
     definePtxBody(module, copyBoxName(rank), [rank](Builder& b, llvm::Function* f) -> Reg {
       std::vector<Reg> arguments{inShared(b, f->getArg(0)), b.CreatePtrToInt(f->getArg(1), b.getInt64Ty()),
                                  inShared(b, f->getArg(2))};

@@ -11,8 +11,8 @@ namespace smalti::gpu {
 
 /// Rows of a box are 128 bytes, which are swizzled (PTX ISA, "Tensor Swizzling Modes").
 struct TensorMap {
-  static constexpr size_t kMostDimensions = 5, kBytes = 128;
-  static constexpr int64_t kMostBox = 256;  ///< elements of a box along a dimension
+  static constexpr size_t kMaxDimensions = 5, kBytes = 128;
+  static constexpr int64_t kMaxBox = 256;  ///< elements of a box along a dimension
 
   size_t array = 0;                   ///< number of the pointer among those of the call: operands, then results
   int elementBytes = 2;               ///< 1, 2 or 4
@@ -32,8 +32,8 @@ inline std::vector<int64_t> byteStrides(const TensorMap& map) {
 struct HostTensorMap {
   const std::byte* base = nullptr;
   int32_t rank = 0, elementBytes = 0;
-  int64_t extents[TensorMap::kMostDimensions] = {};
-  int32_t box[TensorMap::kMostDimensions] = {};
+  int64_t extents[TensorMap::kMaxDimensions] = {};
+  int32_t box[TensorMap::kMaxDimensions] = {};
 };
 static_assert(sizeof(HostTensorMap) <= TensorMap::kBytes);
 

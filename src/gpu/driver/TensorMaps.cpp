@@ -17,9 +17,9 @@ Result<std::vector<EncodedTensorMap>> encodeTensorMaps(const CudaDriver& driver,
   std::vector<EncodedTensorMap> encoded(maps.size());
   for (size_t i = 0; i < maps.size(); ++i) {
     const TensorMap& map = maps[i];
-    constexpr size_t kMost = TensorMap::kMostDimensions;
-    std::array<uint64_t, kMost> extents{}, strides{};
-    std::array<uint32_t, kMost> box{}, steps{};
+    constexpr size_t kMax = TensorMap::kMaxDimensions;
+    std::array<uint64_t, kMax> extents{}, strides{};
+    std::array<uint32_t, kMax> box{}, steps{};
     const std::vector<int64_t> byteStrides = gpu::byteStrides(map);
     for (size_t d = 0; d < map.extents.size(); ++d) {
       extents[d] = static_cast<uint64_t>(map.extents[d]);

@@ -44,7 +44,7 @@ const GpuLowering::Fragment* GpuLowering::fragmentUnder(mlir::Value v) const {
 void GpuLowering::forFragment(const Fragment& f, std::span<const int64_t> shape,
                               const std::function<void(const ElementIndex&)>& body) {
   for (const auto& [value, kept] : fragments_)
-    if (kept.underWay) device.groupWait(b, 0, kept.sums, kept.tile.sums(), sumOf(kept.tile.dtype));
+    if (kept.pending) device.groupWait(b, 0, kept.sums, kept.tile.sums(), sumOf(kept.tile.dtype));
   const ProductTile& t = f.tile;
   Reg warp = b.CreateUDiv(thread, b.getInt32(kWarp)), lane = b.CreateURem(thread, b.getInt32(kWarp));
   Reg down = b.CreateURem(warp, b.getInt32(static_cast<uint32_t>(t.warpsDown))),

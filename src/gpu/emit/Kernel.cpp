@@ -69,7 +69,7 @@ class KernelLowering final : StreamSource {
       ok = grid(static_cast<size_t>(shared()));
     });
     if (!ok) return ok;
-    if (plan_.stream.goesOn) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
+    if (plan_.stream.crossesSteps) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
     if (l_.prints.ops)
       l_.byOneThread([&] {
         b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), l_.prints.used),
@@ -222,7 +222,7 @@ class KernelLowering final : StreamSource {
     view.base = llvm::ConstantPointerNull::get(b_.getPtrTy());  // it has no address
     view.strides = cpu::denseStrides(b_, view.shape);
     view.memory = f.memory;
-    f.underWay = plan_.stream.goesOn;
+    f.pending = plan_.stream.crossesSteps;
     l_.setFragment(ref, f);
     l_.setRef(ref, std::move(view));
     Reg undefined = cpu::undefinedElement(b_, sumOf(tile.dtype), l_.poison);

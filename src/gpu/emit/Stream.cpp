@@ -30,7 +30,7 @@ Reg Stream::ended() {
 }
 void Stream::giveUp() {
   // If products were in flight at the end of the kernel, ptxas would serialise all of them (its warning C7518).
-  if (plan_.goesOn && !copies_) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
+  if (plan_.crossesSteps && !copies_) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
   b_.CreateStore(b_.getInt32(1), ended(), true);
 }
 

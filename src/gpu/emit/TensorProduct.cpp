@@ -127,7 +127,7 @@ class TensorProduct {
       stream_->advance();
       stream_->release();
     });
-    if (!overlaps || stream_->plan().goesOn) return;
+    if (!overlaps || stream_->plan().crossesSteps) return;
     l_.device.groupWait(b_, 0, sums_, t_.sums(), sumOf(t_.dtype));
     stream_->release();
   }

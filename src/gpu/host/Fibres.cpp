@@ -65,7 +65,7 @@ struct PendingBox {
   std::byte* to;
   HostTensorMap map;
   void* signal;
-  std::array<int32_t, TensorMap::kMostDimensions> at;
+  std::array<int32_t, TensorMap::kMaxDimensions> at;
 };
 /// What counts arrivals and bytes. A phase of parity 0 is the first.
 struct Signal {
@@ -395,7 +395,7 @@ int32_t hostSignalTest(void* signal, int32_t parity) {
   return s && s->parity != parity ? 1 : 0;
 }
 
-void hostCopyBox(void* to, const HostTensorMap& map, void* signal, const int32_t (&at)[TensorMap::kMostDimensions]) {
+void hostCopyBox(void* to, const HostTensorMap& map, void* signal, const int32_t (&at)[TensorMap::kMaxDimensions]) {
   PendingBox box{.to = static_cast<std::byte*>(to), .map = map, .signal = signal, .at = {}};
   std::ranges::copy(at, box.at.begin());
   running->start(box);
@@ -516,12 +516,12 @@ Sum operandAt(const std::byte* base, int64_t side, int64_t depth, bool depthInne
 /// What this thread has of a warp group's product (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNkK").
 template <class Sum>
 void complete(const PendingProduct& p, int32_t thread) {
-  constexpr int64_t kMostDepth = 32;
+  constexpr int64_t kMaxDepth = 32;
   const GroupProduct& g = p.product;
-  const int64_t depth = kMostDepth / storage_bytes(g.dtype);
+  const int64_t depth = kMaxDepth / storage_bytes(g.dtype);
   const int64_t lane = thread % kWarp, firstRow = thread / kWarp % 4 * 16 + lane / 4;
   for (int64_t half = 0; half < 2; ++half) {
-    Sum left[kMostDepth];
+    Sum left[kMaxDepth];
     for (int64_t k = 0; k < depth; ++k)
       left[k] = operandAt<Sum>(p.left, firstRow + 8 * half, k, g.lhsDepthInner, g.lhsStride, g.dtype);
     for (int64_t piece = 0; piece < g.columns / 8; ++piece)

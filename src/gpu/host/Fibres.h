@@ -42,7 +42,7 @@ void hostSignalInit(void* signal, int32_t arrivals);
 void hostSignalExpect(void* signal, int32_t bytes);
 void hostSignalArrive(void* signal);
 int32_t hostSignalTest(void* signal, int32_t parity);
-void hostCopyBox(void* to, const HostTensorMap& map, void* signal, const int32_t (&at)[TensorMap::kMostDimensions]);
+void hostCopyBox(void* to, const HostTensorMap& map, void* signal, const int32_t (&at)[TensorMap::kMaxDimensions]);
 void hostGroupBegin();
 void hostGroupCommit();
 void hostGroupWait(int32_t groups);

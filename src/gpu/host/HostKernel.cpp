@@ -80,7 +80,7 @@ using KernelFunction = void(void* const* operands, void* workspace, int32_t* sta
                             const void* maps);
 
 /// Few, so that a block gets several points if possible.
-constexpr int64_t kMostBlocks = 4;
+constexpr int64_t kMaxBlocks = 4;
 
 class FibreKernel : public HostKernel {
  public:
@@ -104,7 +104,7 @@ class FibreKernel : public HostKernel {
     cpu::CallArrays arrays;
     if (Status ok = arrays_.prepare(operands, {}, memory, arrays); !ok) return fail(std::move(ok.error()));
     const int64_t points = gridPoints(lowered_.sharedBounds, operands);
-    const int64_t blocks = std::clamp<int64_t>(points, 1, kMostBlocks);
+    const int64_t blocks = std::clamp<int64_t>(points, 1, kMaxBlocks);
     const int64_t bytes = blocks * lowered_.workspaceBytes;
     if (Status ok = memory.take(bytes + printBytes, "the kernel's values"); !ok) return fail(std::move(ok.error()));
     auto workspace = Array::allocate({DType::u8, {std::max<int64_t>(bytes, 1)}});

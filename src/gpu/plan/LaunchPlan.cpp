@@ -10,7 +10,7 @@
 namespace smalti::gpu {
 namespace {
 
-constexpr int kFewestThreads = 64, kMostThreads = 256;
+constexpr int kMinThreads = 64, kMaxThreads = 256;
 /// Elements of the largest value that each thread has, so that many are in flight.
 constexpr int64_t kElementsPerThread = 4;
 
@@ -25,7 +25,7 @@ int threadsFor(const KernelPackage& package) {
     for (mlir::Type t : op->getOperandTypes()) look(t);
   });
   const auto wanted = std::bit_ceil(static_cast<uint64_t>((most + kElementsPerThread - 1) / kElementsPerThread));
-  return static_cast<int>(std::clamp<uint64_t>(wanted, kFewestThreads, kMostThreads));
+  return static_cast<int>(std::clamp<uint64_t>(wanted, kMinThreads, kMaxThreads));
 }
 
 }  // namespace

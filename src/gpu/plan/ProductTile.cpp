@@ -39,15 +39,15 @@ void planWarps(ProductTile& t, const ProductShape& s, int threads, bool covers) 
 /// Roughly square tiles per thread, to minimise loads per multiplication.
 void planThreads(ProductTile& t, const ProductShape& s, int threads, bool covers) {
   const int64_t warps = threads / kWarp;
-  constexpr int64_t kMostOfThread = 8;  // rows, columns
+  constexpr int64_t kMaxPerThread = 8;  // rows, columns
   t.unit = ProductUnit::threads;
   t.warpsDown = 1;
   while (t.warpsDown * 2 <= warps && s.m * (warps / t.warpsDown) >= 4 * s.n * t.warpsDown &&
          t.warpsDown * 2 * ProductTile::kRows <= s.m)
     t.warpsDown *= 2;
   t.warpsAcross = warps / t.warpsDown;
-  t.high = std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? 8 : kMostOfThread / 2);
-  const int64_t widest = covers ? kMostOfThread * kMostOfThread / (ProductTile::kPiece * t.high) : kMostOfThread / 2;
+  t.high = std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? 8 : kMaxPerThread / 2);
+  const int64_t widest = covers ? kMaxPerThread * kMaxPerThread / (ProductTile::kPiece * t.high) : kMaxPerThread / 2;
   t.wide = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
 }
 
@@ -74,11 +74,11 @@ bool isForTensorCores(DType dtype, const Architecture& architecture) {
 }
 
 int threadsForProduct(const ProductShape& s, const Architecture& architecture) {
-  constexpr int64_t kMuch = 128 * 64, kMostOf256 = 128 * 128, kMostOf512 = 128 * 256;
+  constexpr int64_t kMuch = 128 * 64, kMaxFor256Threads = 128 * 128, kMaxFor512Threads = 128 * 256;
   if (s.m * s.n < kMuch || s.m < 2 * 64) return 128;
   const bool groups = architecture.hasWgmma() && !s.exact;
   // Warps need registers for operands, too: 64 sums per thread instead of 128, if possible.
-  return !groups && !s.exact && s.m * s.n > kMostOf256 && s.m * s.n <= kMostOf512 ? 512 : 256;
+  return !groups && !s.exact && s.m * s.n > kMaxFor256Threads && s.m * s.n <= kMaxFor512Threads ? 512 : 256;
 }
 
 std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Architecture& architecture, bool covers) {
@@ -98,7 +98,7 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner, t.depth());
   t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner, t.depth());
   const int64_t fit = (architecture.sharedBytes - kOtherSharedBytes) / t.stageBytes();
-  t.stages = static_cast<int>(std::min<int64_t>({fit, kMostStages, std::max<int64_t>(2, divideUp(s.k, t.depth()))}));
+  t.stages = static_cast<int>(std::min<int64_t>({fit, kMaxStages, std::max<int64_t>(2, divideUp(s.k, t.depth()))}));
   if (t.stages < 2) return std::nullopt;
   return t;
 }

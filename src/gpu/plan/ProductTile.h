@@ -57,7 +57,7 @@ struct ProductTile {
 inline constexpr int64_t kOtherSharedBytes = 16 << 10;
 
 /// More stages do not hide more.
-inline constexpr int kMostStages = 4;
+inline constexpr int kMaxStages = 4;
 
 /// Threads of a block that a kernel's products are best computed by; 0: it has none.
 int threadsForProduct(const ProductShape&, const Architecture&);

@@ -21,7 +21,7 @@ namespace smalti::gpu {
 namespace {
 
 /// f32 need not be exact.
-bool asksForBf16(mlir::Operation& matmul) {
+bool requestsBf16(mlir::Operation& matmul) {
   const auto precision = matmul.getAttrOfType<tpu::ContractPrecisionAttr>("precision");
   return precision && precision.getValue() == tpu::ContractPrecision::bf16;
 }
@@ -30,7 +30,7 @@ bool asksForBf16(mlir::Operation& matmul) {
 std::optional<ProductShape> productShape(mlir::Operation& op, const Architecture& architecture) {
   if (!llvm::isa<tpu::MatmulOp>(op)) return std::nullopt;
   const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
-  const bool exact = in == DType::f32 && !asksForBf16(op);
+  const bool exact = in == DType::f32 && !requestsBf16(op);
   if (in != elementDType(op.getOperand(1).getType()) || !(exact || isForTensorCores(in, architecture)) ||
       (in == DType::i8 ? out != DType::i32 : !is_float(out)))
     return std::nullopt;

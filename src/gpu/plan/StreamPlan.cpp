@@ -113,14 +113,14 @@ class StreamPlanner {
     // that rows of 128 bytes do not divide into would bring elements of others.
     const bool turned =
         p.tile.unit != ProductUnit::threads && o.depthDim < o.sideDim && storage_bytes(array.dtype) != 2;
-    if (turned || rank > TensorMap::kMostDimensions || inner + 1 != rank || array.bytes() >= int64_t{1} << 40 ||
+    if (turned || rank > TensorMap::kMaxDimensions || inner + 1 != rank || array.bytes() >= int64_t{1} << 40 ||
         array.shape[inner] * storage_bytes(array.dtype) % 16 != 0 ||
         arguments_.windowOf(o.block)->bounds[o.depthDim] % perRow != 0)
       return std::nullopt;
     std::vector<int64_t> box(rank, 1);
     box[inner] = perRow;
     box[std::min(o.sideDim, o.depthDim)] =
-        o.depthDim == inner ? std::min((staged + 7) / 8 * 8, TensorMap::kMostBox) : perRow;
+        o.depthDim == inner ? std::min((staged + 7) / 8 * 8, TensorMap::kMaxBox) : perRow;
     if (o.depthDim == inner && (staged + 7) / 8 * 8 % box[o.sideDim] != 0) return std::nullopt;
     for (size_t d = 0; d < rank; ++d)
       if (box[d] > array.shape[d]) return std::nullopt;
@@ -155,12 +155,12 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
   for (const StreamedProduct& p : plan.products) plan.itemBytes = std::max(plan.itemBytes, p.tile.stageBytes());
   if (plan.products.empty()) return plan;
   plan.stages = static_cast<int>(
-      std::min<int64_t>(kMostStages, (architecture.sharedBytes - kOtherSharedBytes - others) / plan.itemBytes));
+      std::min<int64_t>(kMaxStages, (architecture.sharedBytes - kOtherSharedBytes - others) / plan.itemBytes));
   if (plan.stages < 2) return {};
   constexpr int kFirstWithBoxes = 90;
   plan.byBoxes = architecture.version >= kFirstWithBoxes && planner.planBoxes(plan);
   const StreamedProduct& first = plan.products.front();
-  plan.goesOn = plan.byBoxes && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
+  plan.crossesSteps = plan.byBoxes && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
                 registers.products.size() == 1 &&
                 registers.products.find(first.product)->second.result == ProductResult::accumulated;
   return plan;

@@ -17,8 +17,8 @@ constexpr std::string_view kReport = "smalti-launch-2";
 template <class T>
 bool readList(std::istringstream& in, std::vector<T>& to) {
   size_t n = 0;
-  constexpr size_t kMost = 1 << 16;
-  if (!(in >> n) || n > kMost) return false;
+  constexpr size_t kMax = 1 << 16;
+  if (!(in >> n) || n > kMax) return false;
   for (size_t i = 0; i < n; ++i) {
     int64_t value = 0;
     if (!(in >> value)) return false;
@@ -32,14 +32,14 @@ std::string listText(std::span<const int64_t> list) { return fmt::format("{} {}"
 bool isPossible(const TensorMap& map) {
   const int bytes = map.elementBytes;
   const size_t rank = map.extents.size();
-  return (bytes == 1 || bytes == 2 || bytes == 4) && rank >= 1 && rank <= TensorMap::kMostDimensions &&
+  return (bytes == 1 || bytes == 2 || bytes == 4) && rank >= 1 && rank <= TensorMap::kMaxDimensions &&
          map.box.size() == rank;
 }
 
 bool readMaps(std::istringstream& in, std::vector<TensorMap>& to) {
   size_t n = 0;
-  constexpr size_t kMost = 1 << 10;
-  if (!(in >> n) || n > kMost) return false;
+  constexpr size_t kMax = 1 << 10;
+  if (!(in >> n) || n > kMax) return false;
   for (size_t i = 0; i < n; ++i) {
     TensorMap map;
     if (!(in >> map.array >> map.elementBytes) || !readList(in, map.extents) || !readList(in, map.box) ||

@@ -86,7 +86,7 @@ std::string encodeMapsFunction(const DeviceKernel& kernel, const std::string& sy
                         map.array, map.elementBytes * 8, map.extents.size(), fmt::join(map.extents, ", "),
                         fmt::join(byteStrides(map), ", "), fmt::join(map.box, ", "),
                         fmt::join(std::vector<int>(map.box.size(), 1), ", "));
-  return fmt::format(fmt::runtime(kEncodeMaps), symbol, kernel.maps.size(), rows, TensorMap::kMostDimensions);
+  return fmt::format(fmt::runtime(kEncodeMaps), symbol, kernel.maps.size(), rows, TensorMap::kMaxDimensions);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 using Entries = ConvShapes::Entries;
 
 // Larger sizes, strides, dilations and paddings are not array's; products of two stay within 64 bits.
-constexpr int64_t kMostAlongDim = int64_t{1} << 31;
+constexpr int64_t kMaxAlongDim = int64_t{1} << 31;
 
 /// Batch and features (of rhs: input and output features), then space: each dimension of the side once.
 std::string misnumbered(const char* side, Entries shape, int64_t first, int64_t second, Entries spatial) {
@@ -32,8 +32,8 @@ std::string misvalued(const char* name, Entries values, size_t count, int64_t le
   if (values.size() != count)
     return fmt::format("needs {} entries of {} for its spatial dimensions, has {}", count, name, values.size());
   for (const int64_t v : values)
-    if (v < least || v > kMostAlongDim)
-      return fmt::format("needs entries of {} from {} to {}, has {}", name, least, kMostAlongDim, v);
+    if (v < least || v > kMaxAlongDim)
+      return fmt::format("needs entries of {} from {} to {}, has {}", name, least, kMaxAlongDim, v);
   return {};
 }
 
@@ -58,14 +58,14 @@ std::string misfit(const ConvShapes& c) {
     return fmt::format("needs operands of one rank, has {}, {} and {}", c.lhs.size(), c.rhs.size(), c.result.size());
   for (const std::string& problem :
        {misvalued("window_strides", c.strides, spatial, 1),
-        misvalued("padding", c.padding, 2 * spatial, -kMostAlongDim),
+        misvalued("padding", c.padding, 2 * spatial, -kMaxAlongDim),
         misvalued("lhs_dilation", c.lhsDilation, spatial, 1), misvalued("rhs_dilation", c.rhsDilation, spatial, 1)})
     if (!problem.empty()) return problem;
   if (c.reversals != static_cast<int64_t>(spatial))
     return fmt::format("needs {} entries of window_reversal for its spatial dimensions, has {}", spatial, c.reversals);
   for (const Entries shape : {c.lhs, c.rhs, c.result})
     for (const int64_t size : shape)
-      if (size > kMostAlongDim) return fmt::format("needs sizes of at most {}, has {}", kMostAlongDim, size);
+      if (size > kMaxAlongDim) return fmt::format("needs sizes of at most {}, has {}", kMaxAlongDim, size);
 
   const int64_t batch = c.lhs[c.lhsBatch], features = c.lhs[c.lhsFeature];
   const int64_t inputs = c.rhs[c.rhsInput], outputs = c.rhs[c.rhsOutput];

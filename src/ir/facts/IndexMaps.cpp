@@ -16,10 +16,10 @@ namespace smalti {
 namespace {
 
 /// Numbers beyond this are not followed, so that no product of two leaves 64 bits.
-constexpr int64_t kMost = int64_t{1} << 31;
+constexpr int64_t kMax = int64_t{1} << 31;
 
 std::optional<AffineForm> checked(AffineForm form) {
-  const auto fits = [](int64_t v) { return std::abs(v) < kMost; };
+  const auto fits = [](int64_t v) { return std::abs(v) < kMax; };
   if (!std::ranges::all_of(form.factors, fits) || !fits(form.constant) || !fits(form.divisor)) return std::nullopt;
   return form;
 }
@@ -111,7 +111,7 @@ bool onlyLooksUp(mlir::Value index) {
 }
 
 /// Marks the axes that one coordinate tells apart. `width`: how many values of the coordinate a block takes.
-void tellApart(const AffineForm& form, int64_t width, const std::vector<int64_t>& grid, std::vector<bool>& told) {
+void markDistinguished(const AffineForm& form, int64_t width, const std::vector<int64_t>& grid, std::vector<bool>& distinguished) {
   struct Term {
     size_t axis;
     int64_t factor, bound;
@@ -123,12 +123,12 @@ void tellApart(const AffineForm& form, int64_t width, const std::vector<int64_t>
     if (form.factors[d] == 0 || grid[d] == 1) continue;
     terms.push_back({d, std::abs(form.factors[d]), grid[d]});
     if (grid[d] != kDynamicBound) {
-      if (grid[d] >= kMost) return;
+      if (grid[d] >= kMax) return;
       reach += terms.back().factor * grid[d];
     } else if (terms.back().factor != 1) {
       return;  // an i32 may wrap to another point's
     }
-    if (reach >= kMost) return;
+    if (reach >= kMax) return;
   }
   // As digits of a number: the axis of the largest factor is determined if all smaller ones together are less than one
   // step of it, then the next one's.
@@ -140,7 +140,7 @@ void tellApart(const AffineForm& form, int64_t width, const std::vector<int64_t>
       smaller += terms[s].factor * (terms[s].bound - 1);
     }
     if (terms[t].factor <= smaller) return;
-    told[terms[t].axis] = true;
+    distinguished[terms[t].axis] = true;
   }
 }
 
@@ -170,10 +170,10 @@ std::optional<AffineForm::Range> AffineForm::rangeOn(std::span<const int64_t> gr
   Range sum{constant, constant};
   for (size_t d = 0; d < factors.size(); ++d) {
     if (factors[d] == 0) continue;
-    if (grid[d] == kDynamicBound || grid[d] > kMost) return std::nullopt;
+    if (grid[d] == kDynamicBound || grid[d] > kMax) return std::nullopt;
     const int64_t most = factors[d] * std::max<int64_t>(grid[d] - 1, 0);
     (most < 0 ? sum.low : sum.high) += most;
-    if (sum.low < -kMost || sum.high >= kMost) return std::nullopt;
+    if (sum.low < -kMax || sum.high >= kMax) return std::nullopt;
   }
   return Range{sum.low / divisor, sum.high / divisor};
 }
@@ -217,12 +217,12 @@ std::optional<std::vector<int64_t>> IndexMapFacts::blockAt(std::span<const int64
 }
 
 std::vector<bool> injectiveAxes(const IndexMapFacts& map, const Window& window, const std::vector<int64_t>& grid) {
-  std::vector<bool> told(grid.size());
-  for (size_t d = 0; d < grid.size(); ++d) told[d] = grid[d] != kDynamicBound && grid[d] <= 1;
+  std::vector<bool> distinguished(grid.size());
+  for (size_t d = 0; d < grid.size(); ++d) distinguished[d] = grid[d] != kDynamicBound && grid[d] <= 1;
   for (size_t c = 0; c < map.coordinates().size() && c < window.bounds.size(); ++c)
     if (const auto& form = map.coordinates()[c].form)
-      tellApart(*form, window.elementIndexed ? window.bounds[c] : 1, grid, told);
-  return told;
+      markDistinguished(*form, window.elementIndexed ? window.bounds[c] : 1, grid, distinguished);
+  return distinguished;
 }
 
 bool sameIndexMap(mlir::func::FuncOp a, mlir::func::FuncOp b) {

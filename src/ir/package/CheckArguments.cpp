@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "base/MostDimensions.h"
+#include "base/MaxDimensions.h"
 #include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
 #include "ir/Types.h"
@@ -66,8 +66,8 @@ class ArgumentChecker {
     if (!array)
       return add("SM3004", "a ref's shape must be static and its elements of a type that kernels have",
                  "for example memref<8x128xf32, #tpu.memory_space<vmem>>", describe(type));
-    if (type.getRank() > kMostDimensions)
-      return add("SM3004", "a ref has too many dimensions", fmt::format("at most {}", kMostDimensions),
+    if (type.getRank() > kMaxDimensions)
+      return add("SM3004", "a ref has too many dimensions", fmt::format("at most {}", kMaxDimensions),
                  fmt::format("{}", type.getRank()));
     if (!type.getLayout().isIdentity() && !mlir::isa<tpu::TiledAttr>(type.getLayout()))
       return add("SM3004", "a kernel's operand cannot have a strided layout", "no layout", typeText(type));

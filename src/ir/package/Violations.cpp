@@ -7,11 +7,11 @@
 namespace smalti::package {
 
 namespace {
-constexpr size_t kMostReported = 20;
+constexpr size_t kMaxReported = 20;
 }
 
 void Violations::add(Diagnostic d) {
-  if (found_.size() >= kMostReported) return;
+  if (found_.size() >= kMaxReported) return;
   if (!d.place.known()) d.place = place_;
   if (!kernel_.empty()) d.where.insert(d.where.begin(), fmt::format("kernel '{}'", kernel_));
   found_.push_back(std::move(d));

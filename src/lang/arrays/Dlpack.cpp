@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/MostDimensions.h"
+#include "base/MaxDimensions.h"
 #include "base/RowMajor.h"
 #include "lang/arrays/DlpackTensors.h"
 
@@ -67,7 +67,7 @@ bool isDense(const Shape& shape, const Shape& strides) {
 }
 
 bool hasShape(const dlpack::Tensor& t) {
-  if (t.ndim < 0 || t.ndim > kMostDimensions || (t.ndim > 0 && !t.shape)) return false;
+  if (t.ndim < 0 || t.ndim > kMaxDimensions || (t.ndim > 0 && !t.shape)) return false;
   int64_t bits = 64;  // of an element, at most
   for (int32_t d = 0; d < t.ndim; ++d)
     if (t.shape[d] < 0 || __builtin_mul_overflow(bits, std::max<int64_t>(t.shape[d], 1), &bits)) return false;
@@ -139,7 +139,7 @@ Result<Array> taken(const Tensor& t, std::shared_ptr<void> owner, int32_t device
               fmt::format("code {}, {} bits, {} lanes", t.dtype.code, t.dtype.bits, t.dtype.lanes));
   if (!hasShape(t))
     return no("the tensor has no shape",
-              fmt::format("at most {} axes, of sizes of 0 or more whose product 64 bits hold", kMostDimensions),
+              fmt::format("at most {} axes, of sizes of 0 or more whose product 64 bits hold", kMaxDimensions),
               fmt::format("{} axes", t.ndim));
   const ArrayType type{row->dtype, Shape(t.shape, t.shape + t.ndim)};
   if (!t.data && type.elements() > 0)

@@ -47,7 +47,7 @@ class DerivedKernels::Derived : public CalledKernel {
     const auto executable = made_->compiled(settings_ ? *settings_ : activeSettings());
     auto report = executable->execute({operands.begin(), operands.end()});
     if (!report) refuse(std::move(report.error()));
-    return told(std::move(*report));
+    return printAndTakeResults(std::move(*report));
   }
   DerivedKernels& derived() const override { return made_->derived; }
   std::shared_ptr<const ActiveSettings> settings() const override { return settings_; }

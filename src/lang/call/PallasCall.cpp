@@ -66,7 +66,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
       std::shared_ptr<const Executable::State> executable;
     };
     std::vector<Ready> ready;  ///< the last ones; code is kept by `lowered->compilable`
-    static constexpr size_t kMostReady = 8;
+    static constexpr size_t kMaxReady = 8;
 
     const std::shared_ptr<const Executable::State>* find(const ActiveSettings& settings, lang::Purpose purpose) const {
       for (const Ready& r : ready)
@@ -137,7 +137,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
       lang::refuse(std::move(compiled.error()));
     }
     const std::lock_guard lock(mutex);
-    if (s.ready.size() == Signature::kMostReady) s.ready.erase(s.ready.begin());
+    if (s.ready.size() == Signature::kMaxReady) s.ready.erase(s.ready.begin());
     s.ready.push_back({settings.serial, purpose, *compiled});
     return *compiled;
   }
@@ -163,6 +163,8 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   /// The call as an op of what is traced.
   std::vector<Array> bound(const std::vector<Operand>& given, const std::shared_ptr<const Chosen>& chosen);
   class Called;
+  /// Runs the call on arrays that have elements.
+  RunReport execute(std::vector<Operand> given, const ActiveSettings& settings, lang::Purpose purpose);
   /// An error of a run is raised at the call.
   void raiseError(Result<RunReport>&) const;
 
@@ -172,7 +174,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
     return operands(given, [](const Operand& o) -> const Array& { return o.array(); });
   }
   template <class Given, class ArrayOf>
-  std::vector<Array> operands(const Given& given, const ArrayOf& arrayOf) const {
+  std::vector<Array> operands(Given& given, const ArrayOf& arrayOf) const {
     std::vector<Array> arrays;
     arrays.reserve(given.size() + grid().size());
     auto next = given.begin();
@@ -331,16 +333,26 @@ PallasCall& PallasCall::operator=(PallasCall&&) noexcept = default;
 PallasCall::~PallasCall() = default;
 PallasCall pallas_call(Kernel kernel, Call call, Location at) { return {std::move(kernel), std::move(call), at}; }
 
-Results PallasCall::operator()() const { return run({}); }
-Results PallasCall::operator()(const Operand& a) const { return run({a}); }
-Results PallasCall::operator()(const Operand& a, const Operand& b) const { return run({a, b}); }
-Results PallasCall::operator()(const Operand& a, const Operand& b, const Operand& c) const { return run({a, b, c}); }
-Results PallasCall::operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d) const {
-  return run({a, b, c, d});
+namespace {
+
+/// Each operand is moved: copies of an array allocate memory.
+template <class... Operands>
+std::vector<Operand> listed(Operands&... operands) {
+  std::vector<Operand> all;
+  all.reserve(sizeof...(operands));
+  (all.push_back(std::move(operands)), ...);
+  return all;
 }
-Results PallasCall::operator()(const Operand& a, const Operand& b, const Operand& c, const Operand& d,
-                               const Operand& e) const {
-  return run({a, b, c, d, e});
+
+}  // namespace
+
+Results PallasCall::operator()() const { return run({}); }
+Results PallasCall::operator()(Operand a) const { return run(listed(a)); }
+Results PallasCall::operator()(Operand a, Operand b) const { return run(listed(a, b)); }
+Results PallasCall::operator()(Operand a, Operand b, Operand c) const { return run(listed(a, b, c)); }
+Results PallasCall::operator()(Operand a, Operand b, Operand c, Operand d) const { return run(listed(a, b, c, d)); }
+Results PallasCall::operator()(Operand a, Operand b, Operand c, Operand d, Operand e) const {
+  return run(listed(a, b, c, d, e));
 }
 
 namespace {
@@ -373,7 +385,7 @@ class PallasCall::State::Called : public lang::CalledKernel {
     const auto executable = call_->executable(signature_, settings, lang::Purpose::call);
     auto report = executable->execute({operands.begin(), operands.end()});
     call_->raiseError(report);
-    return lang::told(std::move(*report));
+    return lang::printAndTakeResults(std::move(*report));
   }
   lang::DerivedKernels& derived() const override { return signature_.lowered->derived; }
   std::shared_ptr<const ActiveSettings> settings() const override {
@@ -413,11 +425,12 @@ PallasCall PallasCall::with(const Settings& settings) const {
   return other;
 }
 
-Results PallasCall::run(const std::vector<Operand>& operands) const {
+Results PallasCall::run(std::vector<Operand> operands) const {
   requireAlive();
-  const bool isWide = computesWide(chosen_ ? chosen_->settings : activeSettings());
-  if (!lang::Tracer::isEager() || isWide) return Results(state_->bound(operands, chosen_), state_->at);
-  return Results(lang::told(execute(operands, lang::Purpose::call)), state_->at);
+  const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
+  if (!lang::Tracer::isEager() || computesWide(settings)) return Results(state_->bound(operands, chosen_), state_->at);
+  return Results(lang::printAndTakeResults(state_->execute(std::move(operands), settings, lang::Purpose::call)),
+                 state_->at);
 }
 
 RunReport PallasCall::check_all(const std::vector<Operand>& operands, const CheckFor& what) const {
@@ -437,20 +450,19 @@ RunReport PallasCall::check_all(const std::vector<Operand>& operands, const Chec
     if (!found) lang::refuse(std::move(found.error()));
     for (Diagnostic& d : *found) refusals.push_back({std::move(d)});
   }
-  auto report = execute(operands, lang::Purpose::check);
+  auto report = state_->execute(operands, settings, lang::Purpose::check);
   report.findings.insert(report.findings.begin(), std::make_move_iterator(refusals.begin()),
                          std::make_move_iterator(refusals.end()));
   for (Finding& f : report.findings) showSource(f.diagnostic);
   return report;
 }
 
-RunReport PallasCall::execute(const std::vector<Operand>& operands, lang::Purpose purpose) const {
-  requireAlive();
-  const ActiveSettings& settings = chosen_ ? chosen_->settings : activeSettings();
-  const auto executable = state_->executable(state_->arrays(operands), settings, purpose);
-  auto report = executable->execute(state_->operands(operands));
-  state_->raiseError(report);
-  state_->restoreBools(report->results);
+RunReport PallasCall::State::execute(std::vector<Operand> given, const ActiveSettings& settings,
+                                     lang::Purpose purpose) {
+  const auto executable = this->executable(arrays(given), settings, purpose);
+  auto report = executable->execute(operands(given, [](Operand& o) { return o.take(); }));
+  raiseError(report);
+  restoreBools(report->results);
   return std::move(*report);
 }
 

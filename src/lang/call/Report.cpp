@@ -7,7 +7,7 @@
 
 namespace smalti::lang {
 
-std::vector<Array> told(RunReport&& report) {
+std::vector<Array> printAndTakeResults(RunReport&& report) {
   for (const std::string& line : report.log) std::printf("%s\n", line.c_str());
   if (!report.findings.empty()) {
     std::fflush(stdout);

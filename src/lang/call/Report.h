@@ -9,6 +9,6 @@ namespace smalti::lang {
 
 /// The results. What kernels printed goes to stdout, what was found to stderr: in a plain call that is what the machine
 /// sees itself, unless an option asks for checks (SMALTI_CHECK=on).
-std::vector<Array> told(RunReport&&);
+std::vector<Array> printAndTakeResults(RunReport&&);
 
 }  // namespace smalti::lang

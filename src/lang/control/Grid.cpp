@@ -23,8 +23,8 @@ void lowerNumPrograms(DialectLowering& l, const Op& op) {
 }
 
 constexpr OpTable kGridOps{
-    OpRecord{.name = "num_programs", .types = givesI32, .lower = lowerNumPrograms},
-    OpRecord{.name = "program_id", .types = givesI32, .lower = lowerProgramId},
+    OpRecord{.name = "num_programs", .types = i32Result, .lower = lowerNumPrograms},
+    OpRecord{.name = "program_id", .types = i32Result, .lower = lowerProgramId},
 };
 const OpFamily kGridFamily(kGridOps);
 

@@ -70,8 +70,8 @@ void lowerRunScoped(DialectLowering& l, const Op& op) {
 }
 
 constexpr OpTable kScopedOps{
-    OpRecord{.name = "empty_ref", .types = givesOne, .lower = lowerEmptyRef},
-    OpRecord{.name = "run_scoped", .types = givesAny, .lower = lowerRunScoped},
+    OpRecord{.name = "empty_ref", .types = oneResult, .lower = lowerEmptyRef},
+    OpRecord{.name = "run_scoped", .types = anyResults, .lower = lowerRunScoped},
 };
 const OpFamily kScopedFamily(kScopedOps);
 

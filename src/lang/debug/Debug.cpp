@@ -92,12 +92,12 @@ void lowerTraceStop(DialectLowering& l, const Op&) { l.create("tpu.trace_stop", 
 void lowerDelay(DialectLowering& l, const Op& op) { l.create("tpu.delay", l.value(op.operands[0]), {}); }
 
 constexpr OpTable kDebugOps{
-    OpRecord{.name = "debug_check", .types = givesNothing, .lower = lowerDebugCheck, .effect = true},
-    OpRecord{.name = "debug_print", .types = givesNothing, .lower = lowerDebugPrint, .effect = true},
-    OpRecord{.name = "delay", .types = givesNothing, .lower = lowerDelay, .effect = true},
-    OpRecord{.name = "trace_start", .types = givesNothing, .lower = lowerTraceStart, .effect = true},
-    OpRecord{.name = "trace_stop", .types = givesNothing, .lower = lowerTraceStop, .effect = true},
-    OpRecord{.name = "trace_value", .types = givesNothing, .lower = lowerTraceValue, .effect = true},
+    OpRecord{.name = "debug_check", .types = noResults, .lower = lowerDebugCheck, .effect = true},
+    OpRecord{.name = "debug_print", .types = noResults, .lower = lowerDebugPrint, .effect = true},
+    OpRecord{.name = "delay", .types = noResults, .lower = lowerDelay, .effect = true},
+    OpRecord{.name = "trace_start", .types = noResults, .lower = lowerTraceStart, .effect = true},
+    OpRecord{.name = "trace_stop", .types = noResults, .lower = lowerTraceStop, .effect = true},
+    OpRecord{.name = "trace_value", .types = noResults, .lower = lowerTraceValue, .effect = true},
 };
 const OpFamily kDebugFamily(kDebugOps);
 

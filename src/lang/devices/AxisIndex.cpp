@@ -21,7 +21,7 @@ void lowerDeviceId(DialectLowering& l, const Op& op) {
 }
 
 constexpr OpTable kDeviceOps{
-    OpRecord{.name = "device_id", .types = givesI32, .lower = lowerDeviceId},
+    OpRecord{.name = "device_id", .types = i32Result, .lower = lowerDeviceId},
     OpRecord{.name = "partition_id", .noJvp = "it has no operands", .noBatch = "it has no operands"},
 };
 const OpFamily kDeviceFamily(kDeviceOps);

@@ -51,7 +51,7 @@ std::vector<Array> runShardMap(const OpCall& call) {
   if (!compiled) refuse(std::move(compiled.error()));
   auto report = (*compiled)->execute({call.operands.begin(), call.operands.end()});
   if (!report) refuse(std::move(report.error()));
-  return told(std::move(*report));
+  return printAndTakeResults(std::move(*report));
 }
 
 }  // namespace
@@ -298,7 +298,7 @@ Results ShardMap::run(const std::vector<Operand>& operands) const {
     for (const Operand& o : operands) arrays.push_back(o.array());
     return Results(state_->bound(arrays), state_->at);
   }
-  return Results(lang::told(state_->execute(operands, lang::Purpose::call)), state_->at);
+  return Results(lang::printAndTakeResults(state_->execute(operands, lang::Purpose::call)), state_->at);
 }
 
 RunReport ShardMap::check_all(const std::vector<Operand>& operands) const {

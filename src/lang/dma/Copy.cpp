@@ -111,10 +111,10 @@ void lowerSelectRef(DialectLowering& l, const Op& op) { l.defer(op); }
 void lowerTouch(DialectLowering&, const Op&) {}
 
 constexpr OpTable kCopyOps{
-    OpRecord{.name = "dma_start", .types = givesNothing, .lower = lowerStart, .effect = true},
-    OpRecord{.name = "dma_wait", .types = givesNothing, .lower = lowerWait, .effect = true},
-    OpRecord{.name = "select_ref", .types = givesOne, .lower = lowerSelectRef},
-    OpRecord{.name = "touch", .types = givesNothing, .lower = lowerTouch, .effect = true},
+    OpRecord{.name = "dma_start", .types = noResults, .lower = lowerStart, .effect = true},
+    OpRecord{.name = "dma_wait", .types = noResults, .lower = lowerWait, .effect = true},
+    OpRecord{.name = "select_ref", .types = oneResult, .lower = lowerSelectRef},
+    OpRecord{.name = "touch", .types = noResults, .lower = lowerTouch, .effect = true},
 };
 const OpFamily kCopyFamily(kCopyOps);
 

@@ -36,10 +36,10 @@ void lowerBarrierSemaphore(DialectLowering& l, const Op& op) {
 }
 
 constexpr OpTable kSemaphoreOps{
-    OpRecord{.name = "barrier_semaphore", .types = givesOne, .lower = lowerBarrierSemaphore},
-    OpRecord{.name = "semaphore_read", .types = givesI32, .lower = lowerSemaphoreRead},
-    OpRecord{.name = "semaphore_signal", .types = givesNothing, .lower = lowerSemaphoreSignal, .effect = true},
-    OpRecord{.name = "semaphore_wait", .types = givesNothing, .lower = lowerSemaphoreWait, .effect = true},
+    OpRecord{.name = "barrier_semaphore", .types = oneResult, .lower = lowerBarrierSemaphore},
+    OpRecord{.name = "semaphore_read", .types = i32Result, .lower = lowerSemaphoreRead},
+    OpRecord{.name = "semaphore_signal", .types = noResults, .lower = lowerSemaphoreSignal, .effect = true},
+    OpRecord{.name = "semaphore_wait", .types = noResults, .lower = lowerSemaphoreWait, .effect = true},
 };
 const OpFamily kSemaphoreFamily(kSemaphoreOps);
 

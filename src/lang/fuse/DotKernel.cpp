@@ -34,7 +34,7 @@ struct Side {
   Shape shape() const { return contractsLast ? Shape{batch, free, contracted} : Shape{batch, contracted, free}; }
 };
 
-constexpr int64_t kFewestFlops = 32768, kMostContracted = 4096, kRows = 256, kColumns = 512;
+constexpr int64_t kMinFlops = 32768, kMaxContracted = 4096, kRows = 256, kColumns = 512;
 
 TracedOperand operandOf(const char* name, const ArrayType& type, const std::vector<int64_t>& block,
                         const TracedKernel& k, const std::vector<int>& axes) {
@@ -74,8 +74,8 @@ DotKernel dotKernel(const Op& op, const std::vector<ArrayType>& types) {
   const bool isFloat = x.dtype == y.dtype && (x.dtype == DType::f32 || x.dtype == DType::bf16) &&
                        (z.dtype == DType::f32 || z.dtype == x.dtype);
   const std::optional<Precision> precision = precisionOf(op);
-  if (!l.fits || !r.fits || !isFloat || !precision || l.contracted > kMostContracted || l.contracted == 0 ||
-      l.batch * l.free * r.free * l.contracted < kFewestFlops)
+  if (!l.fits || !r.fits || !isFloat || !precision || l.contracted > kMaxContracted || l.contracted == 0 ||
+      l.batch * l.free * r.free * l.contracted < kMinFlops)
     return {};
   const int64_t rows = std::min(l.free, kRows), columns = std::min(r.free, kColumns);
   TracedKernel k;

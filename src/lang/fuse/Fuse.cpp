@@ -17,8 +17,8 @@ namespace smalti::lang {
 namespace {
 
 /// Smaller groups are not fused: computing them costs as little as calling a kernel.
-constexpr int64_t kFewestElements = 512;
-constexpr size_t kFewestOps = 4;
+constexpr int64_t kMinElements = 512;
+constexpr size_t kMinOps = 4;
 class Fusion {
  public:
   explicit Fusion(TracedFunction traced) : traced_(std::move(traced)) { countUses(traced_.function.ops); }
@@ -98,7 +98,7 @@ class Fusion {
     settleRows(group, traced_.function.values, views_);
     const auto computes = [](const Op* op) { return isElementwise(*op) || !reductionOf(*op).empty(); };
     const auto [rows, columns] = group.sizes();
-    if (rows * columns < kFewestElements && unit.ops.size() < kFewestOps) return false;
+    if (rows * columns < kMinElements && unit.ops.size() < kMinOps) return false;
     if (std::none_of(unit.ops.begin(), unit.ops.end(), computes)) return false;
     const std::vector<ValueId> results = resultsOf(unit);
     if (results.empty()) return true;

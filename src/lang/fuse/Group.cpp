@@ -41,10 +41,10 @@ std::pair<int64_t, int64_t> Group::sizes() const {
     return {elementsIn({domain_.data(), *split_}), elementsIn({domain_.data() + *split_, domain_.size() - *split_})};
   }
   // Any will do: rows of a few thousand elements.
-  constexpr int64_t kMost = 8192;
+  constexpr int64_t kMax = 8192;
   const int64_t all = elementsIn(domain_);
-  if (all <= kMost) return {1, all};
-  for (int64_t columns = kMost; columns >= 64; --columns)
+  if (all <= kMax) return {1, all};
+  for (int64_t columns = kMax; columns >= 64; --columns)
     if (all % columns == 0) return {all / columns, columns};
   return {1, all};
 }

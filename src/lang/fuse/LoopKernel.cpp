@@ -15,7 +15,7 @@ namespace smalti::lang {
 namespace {
 
 /// The most work of a step on one core: beyond it, parallel ops are faster than one sequential kernel.
-constexpr int64_t kMostElements = 1 << 16, kMostMultiplications = 1 << 22;
+constexpr int64_t kMaxElements = 1 << 16, kMaxMultiplications = 1 << 22;
 
 bool isComputed(const Op& op) {
   static const std::set<std::string, std::less<>> kMoves{"broadcast_in_dim", "reshape", "transpose", "slice",
@@ -175,7 +175,7 @@ bool Loop::findBody() {
       multiplications += types_[op.results[0]].elements() * depth;
     }
   }
-  if (elements > kMostElements || multiplications > kMostMultiplications) return false;
+  if (elements > kMaxElements || multiplications > kMaxMultiplications) return false;
   for (size_t i = 0; i < loop_.operands.size(); ++i) {
     if (i == counter_ || isUnchanged(i) || stacked_.contains(i)) continue;
     if (types_[loop_.operands[i]].shape.empty()) return false;  // numbers, which blocks are not made of

@@ -9,7 +9,7 @@ namespace smalti::lang {
 namespace {
 
 /// The most ops recomputed for one group: more would cost more than reading the arrays.
-constexpr size_t kMostOps = 64;
+constexpr size_t kMaxOps = 64;
 
 class Recomputation {
  public:
@@ -58,11 +58,11 @@ class Recomputation {
       if (form == Form::full && from.group->makes(v)) wanted.insert(v);
     if (wanted.size() < 2) return;
     const std::vector<const Op*> makers = makersOf(from, wanted, needed);
-    if (makers.empty() || makers.size() > kMostOps) return;
+    if (makers.empty() || makers.size() > kMaxOps) return;
     const auto isMask = [&](ValueId v) { return traced_.function.values[v].dtype == DType::pred; };
     if (std::ranges::any_of(needed, isMask)) return;  // kernels take none
     std::erase_if(needed, [&](ValueId v) { return to.group->taken().contains(v); });
-    if (2 * bytes(needed) > bytes(wanted) || to.group->taken().size() + needed.size() > kMostTaken) return;
+    if (2 * bytes(needed) > bytes(wanted) || to.group->taken().size() + needed.size() > kMaxTaken) return;
     const Op* last = makers.back();
     std::map<ValueId, ValueId> again;
     for (const Op* op : makers) {

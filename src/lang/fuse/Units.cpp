@@ -43,7 +43,7 @@ void Units::add(const Op& op) {
 void Units::merge(size_t into, size_t from) {
   Unit &unit = units_[into], &other = units_[from];
   if (unit.group->domain() != other.group->domain() || leadsTo(unit.needs, from) || leadsTo(other.needs, into)) return;
-  if (unit.group->taken().size() + other.group->taken().size() > kMostTaken) return;
+  if (unit.group->taken().size() + other.group->taken().size() > kMaxTaken) return;
   std::vector<const Op*> ops = unit.ops;
   ops.insert(ops.end(), other.ops.begin(), other.ops.end());
   std::sort(ops.begin(), ops.end());  // of one list: in its order

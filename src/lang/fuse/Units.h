@@ -11,7 +11,7 @@
 namespace smalti::lang {
 
 /// The most arrays that a group reads: prefetchers and registers do not keep up with more streams.
-inline constexpr size_t kMostTaken = 24;
+inline constexpr size_t kMaxTaken = 24;
 
 /// The ops of one block as units, each a group or a single op, that run one after the other.
 class Units {

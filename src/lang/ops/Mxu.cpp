@@ -24,11 +24,11 @@ void lowerMatrixUnit(DialectLowering& l, const Op& op) {
 }
 
 constexpr OpTable kMxuOps{
-    OpRecord{.name = "matmul_acc_lhs", .types = givesNothing, .lower = lowerMatrixUnit, .effect = true},
-    OpRecord{.name = "matmul_lhs_fifo", .types = givesNothing, .lower = lowerMatrixUnit, .effect = true},
-    OpRecord{.name = "matmul_pop", .types = givesOne, .lower = lowerMatrixUnit, .effect = true},
-    OpRecord{.name = "matmul_pop_fifo", .types = givesOne, .lower = lowerMatrixUnit, .effect = true},
-    OpRecord{.name = "matmul_push_rhs", .types = givesNothing, .lower = lowerMatrixUnit, .effect = true},
+    OpRecord{.name = "matmul_acc_lhs", .types = noResults, .lower = lowerMatrixUnit, .effect = true},
+    OpRecord{.name = "matmul_lhs_fifo", .types = noResults, .lower = lowerMatrixUnit, .effect = true},
+    OpRecord{.name = "matmul_pop", .types = oneResult, .lower = lowerMatrixUnit, .effect = true},
+    OpRecord{.name = "matmul_pop_fifo", .types = oneResult, .lower = lowerMatrixUnit, .effect = true},
+    OpRecord{.name = "matmul_push_rhs", .types = noResults, .lower = lowerMatrixUnit, .effect = true},
 };
 const OpFamily kMxuFamily(kMxuOps);
 

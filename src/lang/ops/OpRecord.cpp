@@ -58,21 +58,21 @@ plain::PlainEvaluator evaluatorOf(const OpRecord& op) {
 
 bool isPlainOp(const OpRecord& op) { return OpRegistry::get().filled.at(&op).isPlain; }
 
-std::string givesNothing(const TypedOp& op) { return op.numResults() == 0 ? "" : "gives results"; }
+std::string noResults(const TypedOp& op) { return op.numResults() == 0 ? "" : "gives results"; }
 
-std::string givesOne(const TypedOp& op) {
+std::string oneResult(const TypedOp& op) {
   return op.numResults() == 1 ? "" : fmt::format("gives {} results instead of one", op.numResults());
 }
 
-std::string givesI32(const TypedOp& op) {
-  if (std::string wrong = givesOne(op); !wrong.empty()) return wrong;
+std::string i32Result(const TypedOp& op) {
+  if (std::string wrong = oneResult(op); !wrong.empty()) return wrong;
   return op.result() == ArrayType{DType::i32, {}} ? "" : fmt::format("gives {} instead of i32[]", op.result().str());
 }
 
-std::string givesAny(const TypedOp&) { return ""; }
+std::string anyResults(const TypedOp&) { return ""; }
 
 std::string likeOperand(const TypedOp& op) {
-  if (std::string wrong = givesOne(op); !wrong.empty()) return wrong;
+  if (std::string wrong = oneResult(op); !wrong.empty()) return wrong;
   if (op.numOperands() == 0) return "has no operand";
   if (op.operand(0) == op.result()) return "";
   return fmt::format("turns {} into {}", op.operand(0).str(), op.result().str());

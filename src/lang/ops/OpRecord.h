@@ -117,10 +117,10 @@ plain::PlainEvaluator evaluatorOf(const OpRecord&);
 bool isPlainOp(const OpRecord&);
 
 // Type rules of ops that plain programs do not have.
-std::string givesNothing(const TypedOp&);
-std::string givesOne(const TypedOp&);     ///< one result, of a type that other things decide
-std::string givesI32(const TypedOp&);     ///< i32[]
-std::string givesAny(const TypedOp&);     ///< what its regions give
+std::string noResults(const TypedOp&);
+std::string oneResult(const TypedOp&);     ///< one result, of a type that other things decide
+std::string i32Result(const TypedOp&);     ///< i32[]
+std::string anyResults(const TypedOp&);     ///< what its regions give
 std::string likeOperand(const TypedOp&);  ///< one result, of the type of operand 0
 
 }  // namespace smalti::lang

@@ -159,22 +159,33 @@ Array lowerTriangle(std::string_view op, const Operand& x, int64_t k) {
   return greater_equal(add(row, k), column);
 }
 
+/// Error SM6307 for an op that takes one or more arrays.
+void checkSome(std::string_view op, const std::vector<Operand>& parts) {
+  if (!parts.empty()) return;
+  lang::refuse({.code = "SM6307",
+                .message = fmt::format("'{}' of no arrays", op),
+                .place = {},
+                .need = "one or more arrays",
+                .have = "none",
+                .help = "pass at least one array"});
+}
+
+/// The arrays in their common dtype.
+std::vector<Array> promoted(std::string_view op, const std::vector<Operand>& parts) {
+  std::vector<const Operand*> all;
+  for (const Operand& p : parts) all.push_back(&p);
+  const lang::Promoted to = lang::promote(op, all);
+  std::vector<Array> arrays;
+  for (const Operand& p : parts) arrays.push_back(lang::convertTo(p.array(), to.dtype));
+  return arrays;
+}
+
 }  // namespace
 
 Array concatenate(const std::vector<Operand>& parts, int64_t axis) {
-  if (parts.empty())
-    lang::refuse({.code = "SM6307",
-                  .message = "'concatenate' of no arrays",
-                  .place = {},
-                  .need = "one or more arrays",
-                  .have = "none",
-                  .help = "pass at least one array"});
+  checkSome("concatenate", parts);
   SourceLocationScope place(parts[0].at());
   axis = lang::checkedAxis("concatenate", axis, parts[0].rank());
-  std::vector<const Operand*> all;
-  for (const Operand& p : parts) all.push_back(&p);
-  const lang::Promoted to = lang::promote("concatenate", all);
-  std::vector<Array> arrays;
   for (const Operand& p : parts) {
     Shape other = p.shape();
     if (other.size() == parts[0].shape().size()) other[axis] = parts[0].shape()[axis];
@@ -185,18 +196,25 @@ Array concatenate(const std::vector<Operand>& parts, int64_t axis) {
                     .need = fmt::format("shape [{}], but for axis {}", fmt::join(parts[0].shape(), ", "), axis),
                     .have = fmt::format("shape [{}]", fmt::join(p.shape(), ", ")),
                     .help = "pad, slice or reshape the array"});
-    arrays.push_back(lang::convertTo(p.array(), to.dtype));
   }
-  return concatenateArrays(std::move(arrays), axis);
+  return concatenateArrays(promoted("concatenate", parts), axis);
 }
 
 Array stack(const std::vector<Operand>& parts, int64_t axis) {
-  if (parts.empty()) return concatenate(parts, axis);
+  checkSome("stack", parts);
   SourceLocationScope place(parts[0].at());
   axis = lang::checkedAxis("stack", axis, parts[0].rank() + 1);
-  std::vector<Operand> expanded;
-  for (const Operand& p : parts) expanded.emplace_back(expand_dims(p, std::min(axis, p.rank())), p.at());
-  return concatenate(expanded, axis);
+  for (const Operand& p : parts)
+    if (p.shape() != parts[0].shape())
+      lang::refuse({.code = "SM6301",
+                    .message = "'stack' of arrays of different shapes",
+                    .place = {},
+                    .need = fmt::format("shape [{}]", fmt::join(parts[0].shape(), ", ")),
+                    .have = fmt::format("shape [{}]", fmt::join(p.shape(), ", ")),
+                    .help = "pad, slice or reshape the array"});
+  std::vector<Array> expanded;
+  for (Array& part : promoted("stack", parts)) expanded.push_back(expand_dims({part, parts[0].at()}, axis));
+  return concatenateArrays(std::move(expanded), axis);
 }
 
 Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> limits, std::vector<int64_t> strides) {

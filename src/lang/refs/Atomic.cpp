@@ -30,7 +30,7 @@ void lowerAtomic(DialectLowering& l, const Op& op) {
 
 constexpr OpTable kAtomicOps{
     OpRecord{.name = "atomic",
-             .types = givesOne,
+             .types = oneResult,
              .lower = lowerAtomic,
              .effect = true,
              .noJvp = "the order of atomic updates is not defined, so that they have no derivative",

@@ -223,11 +223,11 @@ void lowerRefView(DialectLowering& l, const Op& op) {
 }
 
 constexpr OpTable kRefOps{
-    OpRecord{.name = "get", .types = givesOne, .lower = lowerGet},
-    OpRecord{.name = "ref_bitcast", .types = givesOne, .lower = lowerRefView},
-    OpRecord{.name = "ref_reshape", .types = givesOne, .lower = lowerRefView},
-    OpRecord{.name = "ref_slice", .types = givesOne, .lower = lowerRefSlice},
-    OpRecord{.name = "swap", .types = givesOne, .lower = lowerSwap, .effect = true},
+    OpRecord{.name = "get", .types = oneResult, .lower = lowerGet},
+    OpRecord{.name = "ref_bitcast", .types = oneResult, .lower = lowerRefView},
+    OpRecord{.name = "ref_reshape", .types = oneResult, .lower = lowerRefView},
+    OpRecord{.name = "ref_slice", .types = oneResult, .lower = lowerRefSlice},
+    OpRecord{.name = "swap", .types = oneResult, .lower = lowerSwap, .effect = true},
 };
 const OpFamily kRefFamily(kRefOps);
 

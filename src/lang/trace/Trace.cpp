@@ -14,7 +14,7 @@ namespace {
 
 constexpr OpTable kTraceOps{
     OpRecord{.name = "constant", .lower = lowerConstant},
-    OpRecord{.name = "return", .types = givesNothing},
+    OpRecord{.name = "return", .types = noResults},
 };
 const OpFamily kTraceFamily(kTraceOps);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr OpTable kCustomOps{OpRecord{.name = "custom_function",
                                       .jaxName = "custom_vjp_call",
-                                      .types = givesAny,
+                                      .types = anyResults,
                                       .lower = lowerCustomFunction,
                                       .noJvp = "its function brings the rule",
                                       .noBatch = "its function brings the rule"}};

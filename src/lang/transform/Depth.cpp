@@ -7,18 +7,18 @@
 namespace smalti::lang {
 namespace {
 
-constexpr int kMostNested = 200;
+constexpr int kMaxNested = 200;
 thread_local int tNested = 0;
 
 }  // namespace
 
 Depth::Depth(const Location& at) {
-  if (tNested == kMostNested) {
+  if (tNested == kMaxNested) {
     const SourceLocationScope place(at);
     refuse({.code = "SM7106",
             .message = "transformed functions call each other in an endless recursion",
             .place = {},
-            .need = fmt::format("at most {} transformations inside each other", kMostNested),
+            .need = fmt::format("at most {} transformations inside each other", kMaxNested),
             .have = "one more: a function that transforms itself is traced for ever",
             .help = "recursion needs a condition that C++ knows; use while_loop for what is computed"});
   }

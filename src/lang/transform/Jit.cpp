@@ -156,7 +156,7 @@ Leaves call_jit(const std::shared_ptr<JitState>& state, Signature s, const LeafF
     SourceLocationScope place(state->at());
     lang::refuse(std::move(report.error()));
   }
-  return lang::told(std::move(*report));
+  return lang::printAndTakeResults(std::move(*report));
 }
 
 TracedProgram lower_jit(const std::shared_ptr<JitState>& state, const Signature& s, const LeafFunction& f,

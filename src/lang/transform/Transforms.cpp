@@ -21,7 +21,7 @@ std::vector<Array> runCheckpoint(const OpCall& call) { return call.regions[0].bo
 
 constexpr OpTable kCheckpointOps{OpRecord{.name = "checkpoint",
                                           .jaxName = "remat2",
-                                          .types = givesAny,
+                                          .types = anyResults,
                                           .run = runCheckpoint,
                                           .expand = runCheckpoint,
                                           .control = &kCheckpointRules}};

@@ -65,7 +65,7 @@ class OrderRun {
   }
 
   /// When no program can continue. True: a poll has been allowed, and its other totals are orders to run.
-  bool goesOn() {
+  bool continues() {
     for (const auto& [poll, seen] : order_) {
       if (!isMissing(poll)) continue;
       isPossible_ = false;
@@ -74,7 +74,7 @@ class OrderRun {
     }
     if (!isPossible_ || waiting_.empty()) return false;
     for (const auto& [poll, semaphore] : waiting_) {
-      if (poll.number >= kMostPolls) search_.isExact_ = false;
+      if (poll.number >= kMaxPolls) search_.isExact_ = false;
       const int64_t least = lastTotalOf(poll, semaphore);
       for (const int64_t total : possibleTotals(semaphore)) {
         if (total < least) continue;
@@ -93,7 +93,7 @@ class OrderRun {
   void isNotExact() { search_.isExact_ = false; }
 
  private:
-  static constexpr int kMostPolls = 32;  ///< of one program: more are probably a loop that waits for a count
+  static constexpr int kMaxPolls = 32;  ///< of one program: more are probably a loop that waits for a count
 
   bool isMissing(const Poll& poll) const {
     const auto done = polls_.find(poll.program);
@@ -116,18 +116,18 @@ class OrderRun {
   }
   /// Sums over the senders of what each may have raised it by.
   std::set<int64_t> possibleTotals(const SemaphoreId& semaphore) const {
-    constexpr size_t kMost = 10'000;
+    constexpr size_t kMax = 10'000;
     std::set<int64_t> totals{0};
     const auto all = raises_.find(semaphore);
     if (all == raises_.end()) return totals;
     for (const auto& [from, amounts] : all->second) {
       std::set<int64_t> next;
       int64_t sum = 0;
-      for (size_t i = 0; i <= amounts.size() && next.size() <= kMost; ++i) {
+      for (size_t i = 0; i <= amounts.size() && next.size() <= kMax; ++i) {
         for (const int64_t t : totals) next.insert(t + sum);
         if (i < amounts.size()) sum += amounts[i];
       }
-      if (next.size() > kMost) search_.isExact_ = false;
+      if (next.size() > kMax) search_.isExact_ = false;
       totals = std::move(next);
     }
     return totals;
@@ -214,7 +214,7 @@ class HeldMessages final : public Transport {
       }
     return some;
   }
-  bool awaitsMessages() override { return run_->goesOn(); }
+  bool awaitsMessages() override { return run_->continues(); }
   Status barrier() override { return {}; }
 
  private:

@@ -34,13 +34,13 @@ bool liesWithin(const Shape& bounds, const BoxShape& shape, const Box& box) {
 }
 
 /// Whether the run continues after an out-of-bounds load. Those outside a partially present slice are already reported.
-[[gnu::noinline]] bool goesOn(Frame& frame, const BoxShape& shape, const Box& box) {
+[[gnu::noinline]] bool continues(Frame& frame, const BoxShape& shape, const Box& box) {
   if (liesWithin(box.ref->viewShape(), shape, box)) return true;
   Diagnostic d = outOfBounds(shape, box, Reach::load);
   // Without numbers, so that all findings at one place are merged.
   d.message = fmt::format("out-of-bounds read of {}: elements outside are undefined", describe(*box.ref));
   d.place = frame.place();
-  return frame.core->goesOnAfter(std::move(d));
+  return frame.core->continuesAfter(std::move(d));
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ bool resolveBox(Frame& frame, const BoxShape& shape, Reach reach, Box& box, bool
                        .need = fmt::format("{} indices", ref.viewShape().size()),
                        .have = fmt::format("{}", rank)});
   if (!mayReachOutside && !isInside(shape, box)) [[unlikely]] {
-    if (reach == Reach::store || !goesOn(frame, shape, box)) return frame.fail(outOfBounds(shape, box, reach));
+    if (reach == Reach::store || !continues(frame, shape, box)) return frame.fail(outOfBounds(shape, box, reach));
     box.outside = true;
     return true;
   }
@@ -119,7 +119,7 @@ Diagnostic outOfBounds(const BoxShape& shape, const Box& box, Reach reach) {
                                        : "clamp the index, or store with a mask that excludes elements outside"};
 }
 
-void tellAccess(Frame& frame, const BoxShape& shape, const Box& box, MemoryAccess::Kind kind,
+void reportAccess(Frame& frame, const BoxShape& shape, const Box& box, MemoryAccess::Kind kind,
                 std::span<const uint8_t> selected) {
   if (!frame.observer) return;
   const size_t rank = shape.sizes.size();

@@ -47,7 +47,7 @@ Diagnostic outOfBounds(const BoxShape&, const Box&, Reach);
 /// "'scratch 0' (VMEM f32[1024,128])", with the view's type when it differs.
 std::string describe(const Ref&);
 /// `selected`: as MemoryAccess has it, of a masked store; else empty.
-void tellAccess(Frame&, const BoxShape&, const Box&, MemoryAccess::Kind, std::span<const uint8_t> selected = {});
+void reportAccess(Frame&, const BoxShape&, const Box&, MemoryAccess::Kind, std::span<const uint8_t> selected = {});
 
 /// Inside kernels sub-byte integers are kept sign-extended; arrays of u2 and u4 keep them zero-extended.
 inline bool keptUnsigned(DType t) { return t == DType::u2 || t == DType::u4; }

@@ -137,8 +137,8 @@ Operand FlatLowering::define(mlir::Value result, bool splat, mlir::ValueRange re
   if (splat || elements == 1) {
     v.slot = newSlot({});
   } else {
-    const int64_t bytes = elements < 0 ? kMostValueBytes + 1 : elements * storage_bytes(shape.dtype);
-    if (bytes > kMostValueBytes) tooLarge_ = true;
+    const int64_t bytes = elements < 0 ? kMaxValueBytes + 1 : elements * storage_bytes(shape.dtype);
+    if (bytes > kMaxValueBytes) tooLarge_ = true;
     if (!coalesce(result, reuse, bytes, v) && !takeOperand(result, reuse, bytes, v)) {
       v.slot = newSlot({.kind = SlotInit::Kind::arena});
       v.storage = storageOfSlot_.back() = newStorage(bytes);
@@ -370,7 +370,7 @@ Diagnostic FlatLowering::tooLargeDiagnostic(SourcePlace place) const {
   return {.code = "SM9005",
           .message = "the values of this kernel are too large for the machine",
           .place = std::move(place),
-          .need = fmt::format("at most {} bytes of values alive at once", kMostValueBytes),
+          .need = fmt::format("at most {} bytes of values alive at once", kMaxValueBytes),
           .help = "use smaller blocks"};
 }
 
@@ -383,7 +383,7 @@ Status FlatLowering::plan() {
     if (__builtin_add_overflow(total, i.bytes + 64, &total))
       return fail(tooLargeDiagnostic(placeOf(function_.getLoc())));
   const ArenaPlan plan = planArena(intervals);
-  if (plan.bytes > kMostValueBytes) return fail(tooLargeDiagnostic(placeOf(function_.getLoc())));
+  if (plan.bytes > kMaxValueBytes) return fail(tooLargeDiagnostic(placeOf(function_.getLoc())));
   program_->arenaBytes = plan.bytes;
   program_->peakBytes = plan.peak;
   for (size_t slot = 0; slot < storageOfSlot_.size(); ++slot)

@@ -158,7 +158,7 @@ class FlatLowering {
 };
 
 /// Limit of all values alive at once.
-inline constexpr int64_t kMostValueBytes = int64_t{8} << 30;
+inline constexpr int64_t kMaxValueBytes = int64_t{8} << 30;
 
 /// Copies a value from slot to slot, mask included (i->a to i->out, n elements).
 const Instruction* copyScalar(Frame&, const Instruction*);

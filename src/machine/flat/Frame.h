@@ -4,14 +4,14 @@
 #include <array>
 #include <type_traits>
 
-#include "base/MostDimensions.h"
+#include "base/MaxDimensions.h"
 #include "eval/Tensor.h"
 #include "machine/flat/MatrixUnit.h"
 #include "machine/flat/Program.h"
 
 namespace smalti::machine::flat {
 
-inline constexpr int kMaxRank = kMostDimensions;
+inline constexpr int kMaxRank = kMaxDimensions;
 /// The mask of a single undefined element.
 inline constexpr uint8_t kUndefined = 0;
 

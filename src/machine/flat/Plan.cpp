@@ -32,12 +32,12 @@ ArenaPlan planArena(const std::vector<Interval>& intervals) {
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
   // Comparing each pair is too slow for functions of very many values; those are allocated consecutively.
-  constexpr size_t kMostCompared = 20'000;
+  constexpr size_t kMaxCompared = 20'000;
   std::vector<size_t> placed;  // sorted by offset
   for (size_t index : order) {
     const Interval& interval = intervals[index];
     int64_t offset = 0;
-    if (order.size() > kMostCompared) {
+    if (order.size() > kMaxCompared) {
       offset = plan.bytes;
     } else {
       for (size_t other : placed) {

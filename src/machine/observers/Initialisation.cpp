@@ -48,7 +48,7 @@ class InitialisationChecker final : public Checker {
   void access(const Actor& actor, const MemoryAccess& access) override {
     const bool reads = access.kind == MemoryAccess::Kind::load || access.kind == MemoryAccess::Kind::atomic;
     if (!reads || access.ref->buffer->allDefined || !access.place) return;
-    if (reads_.size() >= kMostReads || seen_.contains({access.ref->buffer, access.place})) return;
+    if (reads_.size() >= kMaxReads || seen_.contains({access.ref->buffer, access.place})) return;
     const auto region = regionOf(access);
     if (!region || !anyUndefined(*region)) return;
     seen_.insert({access.ref->buffer, access.place});
@@ -56,7 +56,7 @@ class InitialisationChecker final : public Checker {
   }
 
   void dmaStart(const Actor& actor, const DmaTransfer& t) override {
-    if (t.source.buffer->allDefined || reads_.size() >= kMostReads) return;
+    if (t.source.buffer->allDefined || reads_.size() >= kMaxReads) return;
     const auto region = regionOf(t.source);
     if (region && anyUndefined(*region)) remember(actor, *t.source.buffer, t.place);
   }
@@ -78,7 +78,7 @@ class InitialisationChecker final : public Checker {
   }
 
  private:
-  static constexpr size_t kMostReads = 100;
+  static constexpr size_t kMaxReads = 100;
   struct Read {
     int device = 0;
     std::string buffer;

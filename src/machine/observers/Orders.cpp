@@ -90,7 +90,7 @@ class OrderChecker final : public Checker {
 
   void runEnd(Runtime& runtime) override {
     if (given_) followInOrder();
-    const bool all = given_ && orders_.races(kMostWork, [&](const AllOrders::Access& a, const AllOrders::Access& b) {
+    const bool all = given_ && orders_.races(kMaxWork, [&](const AllOrders::Access& a, const AllOrders::Access& b) {
       report(a, b);
     });
     for (const Entry& e : entries_)
@@ -104,8 +104,8 @@ class OrderChecker final : public Checker {
   }
 
  private:
-  static constexpr int64_t kMostWork = 20'000'000, kMostAccesses = 200'000;
-  static constexpr size_t kMostSent = 1'000;
+  static constexpr int64_t kMaxWork = 20'000'000, kMaxAccesses = 200'000;
+  static constexpr size_t kMaxSent = 1'000;
   struct Program {
     int thread = 0;
     std::vector<int> copies;
@@ -148,7 +148,7 @@ class OrderChecker final : public Checker {
     constexpr size_t kLookBack = 16;
     for (Program& program : programs_)
       for (auto& [to, copies] : program.sent) {
-        given_ = given_ && copies.size() <= kMostSent;
+        given_ = given_ && copies.size() <= kMaxSent;
         for (size_t i = 1; i < copies.size() && given_; ++i)
           for (size_t j = i; j > 0 && i - j < kLookBack; --j) {
             const auto& [earlier, start] = copies[j - 1];
@@ -168,7 +168,7 @@ class OrderChecker final : public Checker {
   }
   void add(AllOrders::Access access) {
     orders_.add(std::move(access));
-    given_ = given_ && orders_.size() <= kMostAccesses;
+    given_ = given_ && orders_.size() <= kMaxAccesses;
   }
 
   void report(const AllOrders::Access& a, const AllOrders::Access& b) {

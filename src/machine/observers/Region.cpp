@@ -24,14 +24,14 @@ struct Extent {
   int64_t end() const { return start + (count - 1) * step; }
 };
 
-constexpr size_t kMostDims = 8;
-using Extents = std::array<Extent, kMostDims>;
+constexpr size_t kMaxDims = 8;
+using Extents = std::array<Extent, kMaxDims>;
 
 /// The region in the buffer's own coordinates, when its dimensions are the buffer's.
 bool extents(const Region& r, Extents& out) {
   const Shape& shape = r.buffer->type.shape;
-  if (shape.size() > kMostDims) return false;
-  std::array<int64_t, kMostDims> stride;
+  if (shape.size() > kMaxDims) return false;
+  std::array<int64_t, kMaxDims> stride;
   rowMajorStrides(shape, stride);
   int64_t rest = r.offset;
   for (size_t d = 0; d < shape.size(); ++d) {

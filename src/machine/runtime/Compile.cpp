@@ -58,7 +58,7 @@ class KernelCompiler {
     kernel_->signalSites = std::move(communication.sites);
     kernel_->usesCommunication = communication.otherDevices;
     package_.module.get().walk([&](mlir::Operation* op) {  // index maps too
-      kernel_->asksForDevice |= op->getName().getStringRef() == "tpu.device_id";
+      kernel_->usesDeviceNumber |= op->getName().getStringRef() == "tpu.device_id";
     });
     kernel_->coreAxis = coreAxis(communication.otherCores);
     return std::shared_ptr<const CompiledKernel>(std::move(kernel_));

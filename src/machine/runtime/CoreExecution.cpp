@@ -106,7 +106,7 @@ Status CoreExecution::beginStep() {
   ++runtime_.statistics.gridSteps;
   runtime_.dma.onActivity();
   if (observer()) observer()->stepBegin(actor_);
-  if (overlap_) tellOverlap();
+  if (overlap_) reportOverlap();
   const size_t prefix = bounds_.size() + runtime_.kernel.prefetch.size();
   if (auto ok = pipeline_.beginStep(*this, walk_.step(), {arguments_.data(), prefix}); !ok) return ok;
   execution_.start(arguments_);
@@ -114,7 +114,7 @@ Status CoreExecution::beginStep() {
   return {};
 }
 
-void CoreExecution::tellOverlap() {
+void CoreExecution::reportOverlap() {
   unseen_ = true;
   const bool looked = overlap_->lookAhead(*this);
   unseen_ = false;

@@ -42,7 +42,7 @@ class CoreExecution final : public Core {
   Result<Buffer*> allocate(int identity, ArrayType, MemoryKind, const SourcePlace&) override;
   void release(Buffer&) override;
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override;
-  bool goesOnAfter(Diagnostic readOutside) override;
+  bool continuesAfter(Diagnostic readOutside) override;
   Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) override;
   std::optional<int32_t> semaphoreRead(const Ref&) override;
   Status semaphoreSignal(const Ref&, int64_t amount, std::optional<int32_t> device, std::optional<int32_t> core,
@@ -60,7 +60,7 @@ class CoreExecution final : public Core {
 
  private:
   /// Tells the observer of the overlapped pipeline's events around this step.
-  void tellOverlap();
+  void reportOverlap();
   Status beginStep();
   void endStep();
   void buildArguments();

@@ -44,7 +44,7 @@ Result<Buffer*> CoreExecution::barrierSemaphore(const SourcePlace&) {
   return runtime_.devices[actor_.device].cores[actor_.core].barrier.get();
 }
 
-bool CoreExecution::goesOnAfter(Diagnostic readOutside) {
+bool CoreExecution::continuesAfter(Diagnostic readOutside) {
   if (!runtime_.options.readsOutsideGoOn) return false;
   if (!runtime_.options.checkBounds || unseen_) return true;
   readOutside.where = runtime_.context(actor_);

@@ -34,21 +34,21 @@ uint64_t parallelAxes(const CompiledKernel& kernel) {
 
 /// The cores that run at the same time on each device.
 Result<int> numCores(const CompiledKernel& kernel, const std::vector<int64_t>& bounds, const MachineOptions& options) {
-  constexpr int64_t kMostCores = 64;
+  constexpr int64_t kMaxCores = 64;
   if (kernel.coreAxis >= 0) {
     const int64_t n = bounds[kernel.coreAxis];
-    if (n > kMostCores)
+    if (n > kMaxCores)
       return fail({.code = "SM4057",
                    .message = fmt::format("the kernel needs {} cores at the same time", n),
                    .place = {},
                    .where = {fmt::format("kernel '{}'", kernel.name)},
-                   .need = fmt::format("at most {} cores", kMostCores),
+                   .need = fmt::format("at most {} cores", kMaxCores),
                    .have = fmt::format("grid axis {} of {} points is core_parallel", kernel.coreAxis, n),
                    .help = "use `parallel` for axes that need not run at the same time"});
     return static_cast<int>(std::max<int64_t>(1, n));
   }
   if (parallelAxes(kernel) == 0 || kernel.usesCommunication) return 1;
-  return static_cast<int>(std::clamp<int64_t>(options.cores, 1, kMostCores));
+  return static_cast<int>(std::clamp<int64_t>(options.cores, 1, kMaxCores));
 }
 
 /// Of one program: what the kernel and its index maps hold at once.

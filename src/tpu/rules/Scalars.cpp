@@ -22,9 +22,9 @@ std::string nameOf(mlir::Type t) {
 
 /// Computed from constants alone: the compiler has done so before it looks at types.
 bool isFolded(mlir::Value value, int depth = 0) {
-  constexpr int kMostDepth = 16;
+  constexpr int kMaxDepth = 16;
   mlir::Operation* op = value.getDefiningOp();
-  if (op == nullptr || depth == kMostDepth || !op->getName().getStringRef().starts_with("arith.")) return false;
+  if (op == nullptr || depth == kMaxDepth || !op->getName().getStringRef().starts_with("arith.")) return false;
   return llvm::all_of(op->getOperands(), [&](mlir::Value v) { return isFolded(v, depth + 1); });
 }
 

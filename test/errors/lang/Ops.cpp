@@ -284,3 +284,27 @@ WRONG_PROGRAM(tiles_that_do_not_make_up_a_block) {
   pl::sample_block([](const pl::Key& key, const pl::Shape& shape) { return pl::uniform(key, shape); },
                    pl::random_key(0), {16, 128}, {12, 128}, {64, 128}, {0, 0});
 }
+
+// error[SM6301]: 'concatenate' of arrays that differ in more than axis 0
+//   --> test/errors/lang/Ops.cpp:295:69
+//   295 | WRONG_PROGRAM(concatenated_arrays_of_other_widths) { pl::concatenate({pl::zeros({8, 128}), pl::zeros({8, 64})}, 0); }
+//       |                                                                     ^
+//   need: shape [8, 128], but for axis 0
+//   have: shape [8, 64]
+//   help: pad, slice or reshape the array
+WRONG_PROGRAM(concatenated_arrays_of_other_widths) { pl::concatenate({pl::zeros({8, 128}), pl::zeros({8, 64})}, 0); }
+
+// error[SM6301]: 'stack' of arrays of different shapes
+//   --> test/errors/lang/Ops.cpp:304:58
+//   304 | WRONG_PROGRAM(stacked_arrays_of_other_shapes) { pl::stack({pl::zeros({8, 128}), pl::zeros({8, 64})}, 0); }
+//       |                                                          ^
+//   need: shape [8, 128]
+//   have: shape [8, 64]
+//   help: pad, slice or reshape the array
+WRONG_PROGRAM(stacked_arrays_of_other_shapes) { pl::stack({pl::zeros({8, 128}), pl::zeros({8, 64})}, 0); }
+
+// error[SM6307]: 'stack' of no arrays
+//   need: one or more arrays
+//   have: none
+//   help: pass at least one array
+WRONG_PROGRAM(nothing_stacked) { pl::stack({}, 0); }

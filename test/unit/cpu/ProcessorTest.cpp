@@ -11,8 +11,8 @@
 namespace smalti::cpu {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string assemblyFor(const std::string& name) {
   auto processor = processorNamed(name);

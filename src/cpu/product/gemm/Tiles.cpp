@@ -12,7 +12,7 @@ namespace {
 using llvm::Value;
 
 /// Fewer rows or values of k leave most of a tile empty.
-constexpr int64_t kLeastTileRows = 4, kLeastTileDepth = 16;
+constexpr int64_t kMinTileRows = 4, kMinTileDepth = 16;
 
 class TileNest {
  public:
@@ -188,7 +188,7 @@ Processor withoutTiles(Processor p) {
 }
 
 bool usesTiles(const GemmShape& s, const Processor& p) {
-  if (!hasTiles(p) || s.transposedA || s.m < kLeastTileRows || s.k < kLeastTileDepth || s.n == 0) return false;
+  if (!hasTiles(p) || s.transposedA || s.m < kMinTileRows || s.k < kMinTileDepth || s.n == 0) return false;
   if (s.c == DType::i32) return isByte(s.a) && isByte(s.b);
   return s.c == DType::f32 && s.b == DType::bf16 && (s.a == DType::bf16 || s.a == DType::f32);
 }

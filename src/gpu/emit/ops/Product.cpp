@@ -41,9 +41,9 @@ class ThreadTiles {
     Tile t;
     t.columnThreads = std::min<int64_t>(kWarp, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))));
     t.rowThreads = l_.plan.threads / t.columnThreads;
-    constexpr int64_t kMost = 4;
-    while (t.rows < kMost && t.rows * t.rowThreads < m) t.rows *= 2;
-    while (t.columns < kMost && t.columns * t.columnThreads < n) t.columns *= 2;
+    constexpr int64_t kMax = 4;
+    while (t.rows < kMax && t.rows * t.rowThreads < m) t.rows *= 2;
+    while (t.columns < kMax && t.columns * t.columnThreads < n) t.columns *= 2;
     return t;
   }
 
@@ -120,7 +120,7 @@ LowerResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm&
     emitTensorProduct(l, p, plan.tile, scratch.sums, stream, begins);
     GpuLowering::Fragment sum = scratch;
     sum.memory = View::kValue;
-    sum.underWay = false;  // as the scratch, whose products are waited for
+    sum.pending = false;  // as the scratch, whose products are waited for
     l.setFragment(plan.sum, sum);
     return l.failure;
   }

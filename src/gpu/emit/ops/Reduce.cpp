@@ -26,7 +26,7 @@ class Reducer {
     const int64_t lanes = sideBySide ? std::clamp<int64_t>(floorPower(threads / std::max<int64_t>(results, 1)), 1,
                                                            std::min<int64_t>(kWarp, ceilPower(n)))
                                      : 1;
-    const int64_t parts = std::min(threads / (results * lanes), n / (kFewest * lanes));
+    const int64_t parts = std::min(threads / (results * lanes), n / (kMin * lanes));
     if (results * lanes >= threads || parts < 2) {
       l_.touch(reads, writes);
       pass(results, n, lanes, element, finish);
@@ -65,7 +65,7 @@ class Reducer {
   }
 
  private:
-  static constexpr int64_t kFewest = 4;  // numbers of a part
+  static constexpr int64_t kMin = 4;  // numbers of a part
   static int64_t floorPower(int64_t i) {
     return i < 1 ? 1 : static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(i)));
   }

@@ -26,7 +26,7 @@ bool isMemory(const Op& op) {
 }
 bool isControl(const Op& op) { return isOneOf(op.name, {"if", "for", "while", "custom_function"}); }
 
-std::string whyNot(const TracedFunction& f, const Op& op, bool wide) {
+std::string refusalReason(const TracedFunction& f, const Op& op, bool wide) {
   const auto flag = [&](const char* name) {
     const Attribute* a = op.find(name);
     return a && std::get<bool>(*a);
@@ -52,7 +52,7 @@ std::string whyNot(const TracedFunction& f, const Op& op, bool wide) {
 
 std::string firstReason(const TracedFunction& f, const std::vector<Op>& ops, bool wide) {
   for (const Op& op : ops) {
-    std::string why = whyNot(f, op, wide);
+    std::string why = refusalReason(f, op, wide);
     for (size_t i = 0; why.empty() && i < op.regions.size(); ++i) why = firstReason(f, op.regions[i].ops, wide);
     if (!why.empty()) return why;
   }

@@ -47,7 +47,7 @@ struct Load : Payload {
       loadOverEdge(frame, box, at, out);
       return true;
     }
-    tellAccess(frame, box, at, MemoryAccess::Kind::load);
+    reportAccess(frame, box, at, MemoryAccess::Kind::load);
     if (!at.ref->strided()) {
       loadThroughTransforms(frame, at, slot);
       return true;
@@ -112,7 +112,7 @@ struct LoadScalar : Payload {
       loadOverEdge(frame, box, at, out);
       return true;
     }
-    tellAccess(frame, box, at, MemoryAccess::Kind::load);
+    reportAccess(frame, box, at, MemoryAccess::Kind::load);
     Slot& slot = frame.slots[out.slot];
     slot.mask = nullptr;
     if (at.ref->strided()) {

@@ -40,7 +40,7 @@ struct SliceRef : Payload {
     for (size_t d = 0; d < starts.size(); ++d) {
       if (from[d] < 0 || size[d] < 0 || from[d] > bounds[d] || size[d] > bounds[d] - from[d])
         if (!reachesPadding(ref, d, from[d], size[d])) {
-          if (size[d] < 0 || !(isDescriptor || isEmpty || goesOn(frame, ref, d, from[d], size[d])))
+          if (size[d] < 0 || !(isDescriptor || isEmpty || continues(frame, ref, d, from[d], size[d])))
             return frame.fail(outside(ref, d, from[d], size[d]));
           isOutside = true;
         }
@@ -78,12 +78,12 @@ struct SliceRef : Payload {
   }
 
   /// Is this a read that goes on? The loads of the slice find what is there of it.
-  [[gnu::noinline]] bool goesOn(Frame& frame, const Ref& ref, size_t d, int64_t from, int64_t size) const {
+  [[gnu::noinline]] bool continues(Frame& frame, const Ref& ref, size_t d, int64_t from, int64_t size) const {
     if (!isOnlyRead || !ref.strided()) return false;
     Diagnostic finding = outside(ref, d, from, size);
     finding.message = fmt::format("out-of-bounds slice of {}: elements outside are undefined", flat::describe(ref));
     finding.place = frame.place();
-    return frame.core->goesOnAfter(std::move(finding));
+    return frame.core->continuesAfter(std::move(finding));
   }
 
   /// A view of which only a part is there: nothing where it starts outside.

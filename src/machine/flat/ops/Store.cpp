@@ -38,7 +38,7 @@ struct Store : Payload {
     if (!resolveBox(frame, box, Reach::store, at, masked)) return false;
     const bool reachesOutside = masked && !isInside(box, at);
     if (reachesOutside && !selectionInside(frame, at)) return false;
-    tellAccess(frame, box, at, MemoryAccess::Kind::store, masked ? selectionOf(frame) : std::span<const uint8_t>());
+    reportAccess(frame, box, at, MemoryAccess::Kind::store, masked ? selectionOf(frame) : std::span<const uint8_t>());
     if (reachesOutside && (add || !at.ref->strided())) {
       storeThroughView(frame, at);
       return true;

@@ -9,7 +9,7 @@ namespace smalti::machine::race {
 namespace {
 
 /// Buffers up to here are written to see what a view without strides reaches.
-constexpr int64_t kMostTracedBytes = int64_t{1} << 24;
+constexpr int64_t kMaxTracedBytes = int64_t{1} << 24;
 
 int64_t elementsIn(const Region& r) {
   int64_t n = 1;
@@ -31,7 +31,7 @@ std::optional<Footprint> traced(const Ref& ref, AllocationId allocation) {
   Buffer zeros;
   zeros.type = ref.buffer->type;
   auto storage = Array::allocate(zeros.type);
-  if (!storage || zeros.type.bytes() > kMostTracedBytes) return std::nullopt;
+  if (!storage || zeros.type.bytes() > kMaxTracedBytes) return std::nullopt;
   zeros.storage = std::move(*storage);
   const int64_t size = zeros.type.elements() * zeros.elementBytes();
   std::memset(zeros.data(), 0, static_cast<size_t>(size));

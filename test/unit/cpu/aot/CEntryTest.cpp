@@ -16,8 +16,8 @@
 namespace smalti::cpu {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// f32[2], i32[] → f32[2]: stores operand 0's first element through the arena to the result's second; the result of the
 /// kernel is what operand 1 holds.

@@ -21,7 +21,7 @@ namespace smalti::cpu {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int64_t kMib = 1 << 20;
 

@@ -11,8 +11,8 @@
 namespace smalti::cpu {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kNest = R"(	.text
 f:                                      # @f

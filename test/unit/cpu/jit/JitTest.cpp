@@ -25,7 +25,7 @@
 namespace smalti::cpu {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string objectOf(ModuleBuilder&& built, const Processor& processor = hostProcessor()) {
   auto object = generateObject(std::move(built), processor);

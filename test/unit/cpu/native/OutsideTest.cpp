@@ -13,7 +13,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::IsEmpty;
 
-const Spec kRows{.array = {10, 9}, .block = {4, 8}, .map = "%i, %j"};
+const Spec kPartialRows{.array = {10, 9}, .block = {4, 8}, .map = "%i, %j"};
 
 /// Of a whole block, at constant indices as Pallas writes them.
 Val load(TextKernel& k, const Val& ref) {
@@ -35,7 +35,8 @@ std::vector<std::string> shadowed(const TextKernel& k) {
 
 TEST(Outside, ElementByElementIsNotFollowed) {
   TextKernel k({3, 2});
-  const Val x = k.input(kRows), y = k.input(kRows), o = k.output(kRows), p = k.output(kRows);
+  const Val x = k.input(kPartialRows), y = k.input(kPartialRows), o = k.output(kPartialRows),
+            p = k.output(kPartialRows);
   k.raw(kNone);
   const Val sum = k.binary("arith.addf", load(k, x), load(k, y));
   store(k, sum, o);
@@ -55,7 +56,7 @@ TEST(Outside, OtherBlocksAreFollowed) {
                       .map = "%back, %j",
                       .lines = "%two = arith.constant 2 : i32\n%back = arith.subi %two, %i : i32"};
   TextKernel k({3, 2});
-  const Val x = k.input(reversed), o = k.output(kRows);
+  const Val x = k.input(reversed), o = k.output(kPartialRows);
   k.raw(kNone);
   store(k, load(k, x), o);
   EXPECT_THAT(shadowed(k), Contains("output 0"));
@@ -67,7 +68,7 @@ TEST(Outside, OtherBlocksAreFollowed) {
 
 TEST(Outside, BlocksOfOtherSizesAreFollowed) {
   TextKernel k({3, 2});
-  const Val x = k.input(kRows), o = k.output({.array = {12, 16}, .block = {4, 8}, .map = "%i, %j"});
+  const Val x = k.input(kPartialRows), o = k.output({.array = {12, 16}, .block = {4, 8}, .map = "%i, %j"});
   k.raw(kNone);
   store(k, load(k, x), o);
   EXPECT_THAT(shadowed(k), Contains("output 0"));
@@ -75,7 +76,7 @@ TEST(Outside, BlocksOfOtherSizesAreFollowed) {
 
 TEST(Outside, WhatMovesOrIsReadAgainIsFollowed) {
   TextKernel moved({3, 2});
-  const Val x = moved.input(kRows), o = moved.output(kRows), r = moved.fresh("vector<4x8xf32>");
+  const Val x = moved.input(kPartialRows), o = moved.output(kPartialRows), r = moved.fresh("vector<4x8xf32>");
   moved.raw(kNone);
   const Val v = load(moved, x);
   const Val one = moved.constant(1);
@@ -85,7 +86,7 @@ TEST(Outside, WhatMovesOrIsReadAgainIsFollowed) {
   EXPECT_THAT(shadowed(moved), Contains("output 0"));
 
   TextKernel again({3, 2});
-  const Val y = again.input(kRows), p = again.output(kRows), q = again.output(kRows);
+  const Val y = again.input(kPartialRows), p = again.output(kPartialRows), q = again.output(kPartialRows);
   again.raw(kNone);
   store(again, load(again, y), p);
   store(again, load(again, p), q);

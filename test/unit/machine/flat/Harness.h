@@ -60,7 +60,7 @@ class FakeCore : public Core {
   Result<Buffer*> allocate(int identity, ArrayType type, MemoryKind space, const SourcePlace&) override;
   void release(Buffer&) override { --live; }
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override;
-  bool goesOnAfter(Diagnostic readOutside) override {
+  bool continuesAfter(Diagnostic readOutside) override {
     outside.push_back(std::move(readOutside));
     return goesOn;
   }
