@@ -115,7 +115,8 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
         if (has_sums) log_sums[{here, all_of}] = log_sum(m_next, total);
         return;
       }
-      const Array risen = m_prev - m_next, alpha = where(risen < kNegligible, 0, exp2(where(risen < kNegligible, 0, risen)));
+      const Array risen = m_prev - m_next,
+                  alpha = where(risen < kNegligible, 0, exp2(where(risen < kNegligible, 0, risen)));
       m[{here, all_of}] = m_next;
       l[{here, all_of}] = l[{here, all_of}] * alpha + total;
       acc[{here, all_of}] = acc[{here, all_of}] * alpha + product;

@@ -27,8 +27,8 @@ constexpr size_t kKeptFrom = size_t{16} << 10;
 size_t mostKept() {
   constexpr size_t kMin = size_t{256} << 20, kMax = size_t{4} << 30, kShareOfMemory = 16;
   static const size_t most = std::clamp(
-      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / kShareOfMemory,
-      kMin, kMax);
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / kShareOfMemory, kMin,
+      kMax);
   return most;
 }
 

@@ -118,7 +118,7 @@ class GpuLowering {
     ProductTile tile;
     int64_t rows = 0, columns = 0;  ///< of the value
     int memory = View::kValue;      ///< of a ref
-    bool pending = false;          ///< products that add to them may not have ended
+    bool pending = false;           ///< products that add to them may not have ended
   };
   Fragment newFragment(const ProductTile&, mlir::Type);
   llvm::Type* sumType(const ProductTile& t) { return cpu::storageType(b.getContext(), sumOf(t.dtype)); }

@@ -161,8 +161,8 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
   plan.byBoxes = architecture.version >= kFirstWithBoxes && planner.planBoxes(plan);
   const StreamedProduct& first = plan.products.front();
   plan.crossesSteps = plan.byBoxes && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
-                registers.products.size() == 1 &&
-                registers.products.find(first.product)->second.result == ProductResult::accumulated;
+                      registers.products.size() == 1 &&
+                      registers.products.find(first.product)->second.result == ProductResult::accumulated;
   return plan;
 }
 

@@ -33,8 +33,8 @@ struct StreamPlan {
   /// read; else all threads copy.
   bool byBoxes = false;
   std::vector<TensorMap> maps;
-  /// Products of warp groups may still be pending when the next step begins: there is one, it adds to scratch in registers,
-  /// and whoever looks at that waits.
+  /// Products of warp groups may still be pending when the next step begins: there is one, it adds to scratch in
+  /// registers, and whoever looks at that waits.
   bool crossesSteps = false;
 
   static constexpr int64_t kSignalBytes = 8, kSignalsBytes = 1024;  ///< of all, so that what follows is aligned

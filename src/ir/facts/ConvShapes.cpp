@@ -57,8 +57,7 @@ std::string misfit(const ConvShapes& c) {
   if (c.rhs.size() != c.lhs.size() || c.result.size() != c.lhs.size())
     return fmt::format("needs operands of one rank, has {}, {} and {}", c.lhs.size(), c.rhs.size(), c.result.size());
   for (const std::string& problem :
-       {misvalued("window_strides", c.strides, spatial, 1),
-        misvalued("padding", c.padding, 2 * spatial, -kMaxAlongDim),
+       {misvalued("window_strides", c.strides, spatial, 1), misvalued("padding", c.padding, 2 * spatial, -kMaxAlongDim),
         misvalued("lhs_dilation", c.lhsDilation, spatial, 1), misvalued("rhs_dilation", c.rhsDilation, spatial, 1)})
     if (!problem.empty()) return problem;
   if (c.reversals != static_cast<int64_t>(spatial))

@@ -111,7 +111,8 @@ bool onlyLooksUp(mlir::Value index) {
 }
 
 /// Marks the axes that one coordinate tells apart. `width`: how many values of the coordinate a block takes.
-void markDistinguished(const AffineForm& form, int64_t width, const std::vector<int64_t>& grid, std::vector<bool>& distinguished) {
+void markDistinguished(const AffineForm& form, int64_t width, const std::vector<int64_t>& grid,
+                       std::vector<bool>& distinguished) {
   struct Term {
     size_t axis;
     int64_t factor, bound;

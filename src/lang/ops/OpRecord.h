@@ -118,9 +118,9 @@ bool isPlainOp(const OpRecord&);
 
 // Type rules of ops that plain programs do not have.
 std::string noResults(const TypedOp&);
-std::string oneResult(const TypedOp&);     ///< one result, of a type that other things decide
-std::string i32Result(const TypedOp&);     ///< i32[]
-std::string anyResults(const TypedOp&);     ///< what its regions give
+std::string oneResult(const TypedOp&);    ///< one result, of a type that other things decide
+std::string i32Result(const TypedOp&);    ///< i32[]
+std::string anyResults(const TypedOp&);   ///< what its regions give
 std::string likeOperand(const TypedOp&);  ///< one result, of the type of operand 0
 
 }  // namespace smalti::lang

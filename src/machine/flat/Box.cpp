@@ -120,7 +120,7 @@ Diagnostic outOfBounds(const BoxShape& shape, const Box& box, Reach reach) {
 }
 
 void reportAccess(Frame& frame, const BoxShape& shape, const Box& box, MemoryAccess::Kind kind,
-                std::span<const uint8_t> selected) {
+                  std::span<const uint8_t> selected) {
   if (!frame.observer) return;
   const size_t rank = shape.sizes.size();
   frame.observer->access(frame.core->actor(), {.kind = kind,

@@ -59,7 +59,7 @@ class CompiledKernel {
   int coreAxis = -1;
   int64_t valueBytes = 0;
   bool usesCommunication = false;        ///< signals or copies to another device or core
-  bool usesDeviceNumber = false;            ///< computes by the number of the device it runs on
+  bool usesDeviceNumber = false;         ///< computes by the number of the device it runs on
   bool disablesSemaphoreChecks = false;  ///< the module's word: what is left in semaphores at the end is meant
 
   int numDynamicBounds() const;

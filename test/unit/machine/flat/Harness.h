@@ -50,7 +50,7 @@ class FakeCore : public Core {
   std::vector<DmaRequest> dmas;
   int live = 0;  ///< allocations not released
   int64_t delayed = 0;
-  bool goesOn = false;              ///< after reads outside
+  bool continues = false;           ///< after reads outside
   std::vector<Diagnostic> outside;  ///< such reads
 
   const Actor& actor() const override { return actor_; }
@@ -62,7 +62,7 @@ class FakeCore : public Core {
   Result<Buffer*> barrierSemaphore(const SourcePlace&) override;
   bool continuesAfter(Diagnostic readOutside) override {
     outside.push_back(std::move(readOutside));
-    return goesOn;
+    return continues;
   }
   Result<Wait> semaphoreWait(const Ref&, int64_t amount, const SourcePlace&) override;
   std::optional<int32_t> semaphoreRead(const Ref&) override;

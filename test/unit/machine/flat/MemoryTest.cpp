@@ -278,7 +278,7 @@ std::string moved(const std::string& at) {
 }
 
 TEST_F(FlatMemory, SD11_ReadsOutsideMayGoOnWithUndefinedElements) {
-  core.goesOn = true;
+  core.continues = true;
   struct Row {
     std::string at;
     std::vector<int> defined;
@@ -307,7 +307,7 @@ TEST_F(FlatMemory, SD11_ReadsOutsideMayGoOnWithUndefinedElements) {
 }
 
 TEST_F(FlatMemory, SD11_WritesOutsideNeverGoOn) {
-  core.goesOn = true;
+  core.continues = true;
   buffer(DType::f32, {4}, {1, 2, 3, 4});
   buffer(DType::f32, {4});
   EXPECT_EQ(failure(R"(
@@ -320,7 +320,7 @@ TEST_F(FlatMemory, SD11_WritesOutsideNeverGoOn) {
 }
 
 TEST_F(FlatMemory, SD11_StridedReadsOutsideTakeWhatIsThere) {
-  core.goesOn = true;
+  core.continues = true;
   buffer(DType::i32, {2, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   buffer(DType::i32, {2, 3});
   run(R"(
@@ -335,7 +335,7 @@ TEST_F(FlatMemory, SD11_StridedReadsOutsideTakeWhatIsThere) {
 }
 
 TEST_F(FlatMemory, SD11_ScalarsOutsideAreUndefined) {
-  core.goesOn = true;
+  core.continues = true;
   buffer(DType::i32, {4}, {1, 2, 3, 4}, MemoryKind::smem);
   buffer(DType::i32, {2}, {0, 0}, MemoryKind::smem);
   run(R"(
@@ -361,7 +361,7 @@ const char* const kReadSlice = R"(
 )";
 
 TEST_F(FlatMemory, SD11_SlicesThatAreOnlyReadMayReachOutside) {
-  core.goesOn = true;
+  core.continues = true;
   for (const auto& [start, there] : {std::pair(2, 1), {3, 0}, {-1, 0}, {1, 2}}) {
     buffers.clear();
     core.outside.clear();
@@ -381,7 +381,7 @@ TEST_F(FlatMemory, SD11_SlicesThatAreOnlyReadMayReachOutside) {
 }
 
 TEST_F(FlatMemory, SD11_ARowThatIsNotThereIsUndefined) {
-  core.goesOn = true;
+  core.continues = true;
   scalars = {3};
   buffer(DType::f32, {3, 2}, {0, 1, 2, 3, 4, 5});
   buffer(DType::f32, {2});
