@@ -52,19 +52,19 @@ Body someBody() {
   body.steps.push_back({.kind = Step::load, .ref = 0});
   size_t values = 1;
   const auto anyValue = [&] { return *rc::gen::inRange<size_t>(0, values); };
-  for (int n = *rc::gen::inRange(1, 7); n-- > 0;) {
+  for (int n = *rc::gen::inRange(1, 9); n-- > 0;) {
     Step s{.kind = Step::load, .a = anyValue(), .b = anyValue()};
     const int kind = *rc::gen::inRange(0, 24);
     if (kind < 4) {
-      s.ref = *rc::gen::inRange<size_t>(0, kind == 0 ? kRefs : kInputs);
+      s.ref = *rc::gen::inRange<size_t>(0, kind < 2 ? kRefs : kInputs);
     } else if (kind == 4) {
       s.kind = Step::loadRows;
       s.ref = *rc::gen::inRange<size_t>(0, kInputs);
       s.row = 2 * *rc::gen::inRange<int64_t>(0, 2);
-    } else if (kind < 14) {
-      s.kind = kind < 10 ? Step::add : Step::select;
-    } else if (kind < 16) {
-      s.kind = kind == 14 ? Step::transpose : Step::rowSums;
+    } else if (kind < 12) {
+      s.kind = kind < 9 ? Step::add : Step::select;
+    } else if (kind < 15) {
+      s.kind = kind < 14 ? Step::transpose : Step::rowSums;
     } else {
       s.kind = kind < 22 ? Step::store : kind == 22 ? Step::storeRows : Step::storeUnderMask;
       s.ref = kInputs + *rc::gen::inRange<size_t>(0, kRefs - kInputs);
@@ -73,6 +73,14 @@ Body someBody() {
     }
     values += s.kind < Step::store;
     body.steps.push_back(s);
+  }
+  // What a kernel reads back from an output and transposes.
+  if (*rc::gen::inRange(0, 4) == 0) {
+    body.steps.push_back({.kind = Step::store, .ref = kInputs, .a = anyValue()});
+    body.steps.push_back({.kind = Step::load, .ref = kInputs});
+    body.steps.push_back({.kind = Step::transpose, .a = values});
+    body.steps.push_back({.kind = Step::store, .ref = kInputs + 1, .a = values + 1});
+    values += 2;
   }
   body.steps.push_back({.kind = Step::store, .ref = kInputs, .a = anyValue()});
   return body;
