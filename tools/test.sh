@@ -35,9 +35,9 @@ ir() { .venv/bin/python /usr/lib/llvm-22/bin/lit -q --no-progress-bar "test/ir${
 cases() { "$bin/smalti" conform test/data/cases; }
 build_quick() { configured release && cmake --build build/release --target smalti smalti-opt $(printf 'smalti_%s_test ' "$@"); }
 quick_unit() { ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L "^($(IFS='|'; echo "$*"))\$"; }
-# Tests of one file share expensive fixtures.
+# Tests of one file share expensive fixtures. Files that take minutes come first (conftest.py).
 python_of() { .venv/bin/python -m pytest -q test/python/test_*"$1"*.py; }
-python_tests() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile test/python; }
+python_tests() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile --no-loadscope-reorder test/python; }
 docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test_error_pages.py; }
 sanitized_unit() { (. tools/sanitizers.sh; unit_tests "$1"); }
 build_all_sanitized() { configured asan-all && cmake --build build/asan-all --target $(printf 'smalti_%s_test ' "${LAYERS_ABOVE_CPU[@]}"); }

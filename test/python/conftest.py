@@ -13,6 +13,16 @@ sys.path.append(str(ROOT / "python"))  # after it: smalti_record where the packa
 os.environ.setdefault("SMALTI_CACHE", "off")  # not the folder of whoever runs the tests
 
 
+# Of one worker, longest first: workers get files in this order, and one that starts last keeps the others waiting.
+FILES_THAT_TAKE_MINUTES = ["test_transform_oracle", "test_gpu", "test_ops_oracle", "test_device_transforms",
+                           "test_portable_artifacts", "test_against_jax", "test_plain_ops"]
+
+
+def pytest_collection_modifyitems(items):
+    rank = {name: i for i, name in enumerate(FILES_THAT_TAKE_MINUTES)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+
+
 @pytest.fixture(scope="session")
 def bin_dir():
     folder = pathlib.Path(os.environ["SMALTI_BIN_DIR"])
