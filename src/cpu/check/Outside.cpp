@@ -1,10 +1,15 @@
 #include "cpu/check/Outside.h"
 
+#include "cpu/analysis/AxisDims.h"
+#include "cpu/analysis/EdgeMasks.h"
 #include "cpu/analysis/ReadBeforeWrite.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
+#include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
+#include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
+#include "ir/facts/DotDimensions.h"
 #include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -63,8 +68,72 @@ class Outside {
   llvm::DenseSet<mlir::Value> seen_;
 };
 
+/// Follows undefined elements along grid axes: an element of a value at a position past the end of an array depends
+/// only on elements at that position along the axis, and every result has the same end along it.
+class OutsideByAxis {
+ public:
+  OutsideByAxis(const KernelPackage& package, size_t input)
+      : package_(package), arguments_(package), kernel_(arguments_.function()), input_(input) {}
+
+  bool stays() const {
+    const auto& window = arguments_.windowOf(input_);
+    if (!window || window->elementIndexed || !package_.aliases.empty()) return false;
+    const auto dims = AxisDims::of(package_);
+    if (!dims) return false;
+    const IndexMapFacts map(arguments_.indexMap(*window), arguments_.gridRank());
+    const BlockGeometry geometry(*window, arguments_.arrayOf(input_).shape);
+    for (size_t d = 0; d < window->bounds.size(); ++d) {
+      if (!geometry.hasPartialBlock(d) || edgeMasks(package_, input_, d)) continue;
+      const auto& form = map.coordinates()[d].form;
+      const auto axis = form ? form->gridIndex() : std::nullopt;
+      if (!axis || !keepsPositions(*dims, static_cast<int>(*axis)) || !keepsBlocks(*dims, static_cast<int>(*axis)))
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  /// No op combines elements at different positions along the axis.
+  bool keepsPositions(const AxisDims& dims, int axis) const {
+    if (!dims.free(axis)) return false;
+    bool keeps = true;
+    kernel_.getBody().front().walk([&](mlir::Operation* op) {
+      if (llvm::none_of(op->getOperands(), [&](mlir::Value v) { return dims.follows(v, axis); })) return;
+      keeps &= maskRuleOf(*op) != MaskRule::none;
+      if (mlir::isa<tpu::MatmulOp>(op))
+        for (const int64_t d : dotDimensionsOf(*op).lhsContracting)
+          keeps &= dims.axisOf(op->getOperand(0), static_cast<size_t>(d)) != axis;
+    });
+    return keeps;
+  }
+
+  /// No memory carries elements from one block along the axis to the next: the first step of a block overwrites it.
+  bool keepsBlocks(const AxisDims& dims, int axis) const {
+    const auto accessesFrom = [&](int first) {
+      std::vector<bool> zero;
+      for (int d = 0; d < dims.rank(); ++d)
+        zero.push_back(package_.signature.grid[static_cast<size_t>(d)] == 1 || d >= first);
+      return accessesOfOneRun(kernel_, zero).arguments;
+    };
+    const auto always = accessesFrom(dims.rank()), first = accessesFrom(axis + 1);
+    return llvm::all_of(kernel_.getArguments(), [&](mlir::BlockArgument ref) {
+      const auto role = arguments_.roleOf(ref);
+      if (!role || role->kind == ArgumentRole::input || !dims.follows(ref, axis)) return true;
+      const unsigned number = ref.getArgNumber();
+      return !always[number].readFirst || (!first[number].readFirst && first[number].covered);
+    });
+  }
+
+  const KernelPackage& package_;
+  const KernelArguments arguments_;
+  mutable mlir::func::FuncOp kernel_;
+  size_t input_;
+};
+
 }  // namespace
 
-bool staysOutside(const KernelPackage& package, size_t input) { return Outside(package, input).stays(); }
+bool staysOutside(const KernelPackage& package, size_t input) {
+  return Outside(package, input).stays() || OutsideByAxis(package, input).stays();
+}
 
 }  // namespace smalti::cpu

@@ -1,6 +1,7 @@
 #include "cpu/rewrite/CollapseReductionAxis.h"
 
 #include "cpu/analysis/AxisDims.h"
+#include "cpu/analysis/Zero.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
@@ -132,15 +133,6 @@ class Steps {
 };
 
 }  // namespace
-
-bool isZero(mlir::Value v) {
-  if (mlir::matchPattern(v, mlir::m_AnyZeroFloat()) || mlir::matchPattern(v, mlir::m_Zero())) return true;
-  mlir::Operation* op = v.getDefiningOp();
-  using namespace mlir::arith;
-  return llvm::isa_and_present<mlir::vector::BroadcastOp, SIToFPOp, UIToFPOp, ExtFOp, TruncFOp, ExtSIOp, ExtUIOp,
-                               TruncIOp>(op) &&
-         isZero(op->getOperand(0));
-}
 
 void dropUnused(KernelPackage& package) {
   package.kernelFunction().walk<mlir::WalkOrder::PostOrder, mlir::ReverseIterator>([](mlir::Operation* op) {

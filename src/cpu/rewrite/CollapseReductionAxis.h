@@ -12,9 +12,6 @@ namespace smalti::cpu {
 
 class AxisDims;
 
-/// Whether the value is zero everywhere, possibly after conversions.
-bool isZero(mlir::Value);
-
 /// Removes loads of whole refs without users, and dead computations: JAX loads what a store is about to replace.
 void dropUnused(KernelPackage&);
 

@@ -1,45 +1,20 @@
 #include "cpu/rewrite/DropEdgeMasks.h"
 
-#include <algorithm>
-#include <cstdlib>
-
-#include "cpu/analysis/AxisDims.h"
+#include "cpu/analysis/EdgeMasks.h"
 #include "cpu/rewrite/CollapseReductionAxis.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
-#include "ir/TpuOpsShape.h"
 #include "ir/Types.h"
-#include "ir/facts/Attributes.h"
 #include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
 
 namespace smalti::cpu {
 namespace {
 
-/// A whole number that every element computes from its position along one dimension and the index of the last axis.
-struct Place {
-  int dimension = -1;  ///< of `positions`, unless that is 0
-  int64_t positions = 0, steps = 0, constant = 0;
-
-  std::optional<Place> plus(const Place& other, int64_t factor) const {
-    if (positions != 0 && other.positions != 0 && dimension != other.dimension) return std::nullopt;
-    Place sum{positions != 0 ? dimension : other.dimension, positions + factor * other.positions,
-              steps + factor * other.steps, constant + factor * other.constant};
-    for (int64_t v : {sum.positions, sum.steps, sum.constant})
-      if (std::abs(v) >= kMax) return std::nullopt;
-    return sum;
-  }
-
-  /// Half of what i32 holds: sums of a few do not wrap, and no product of two leaves 64 bits.
-  static constexpr int64_t kMax = int64_t{1} << 30;
-};
-
-class EdgeMasks {
+class EdgeMaskRemover {
  public:
-  explicit EdgeMasks(KernelPackage& package) : package_(package), kernel_(package.kernelFunction()) {}
+  explicit EdgeMaskRemover(KernelPackage& package) : package_(package) {}
 
   bool drop() {
     const KernelArguments arguments(package_);
@@ -52,11 +27,10 @@ class EdgeMasks {
       if (!map.onlyReturns(axis()) || along.size() != 1 || shapeOf(arguments.input(i).getType()) != window.bounds)
         return false;
       const size_t d = along[0];
-      dimension_ = static_cast<int>(d);
-      block_ = window.bounds[d];
-      extent_ = arguments.arrayOf(i).shape[d];
-      if (BlockGeometry(window, arguments.arrayOf(i).shape).hasPartialBlock(d) && !readMasked(arguments.input(i)))
-        return false;
+      if (!BlockGeometry(window, arguments.arrayOf(i).shape).hasPartialBlock(d)) continue;
+      const auto found = edgeMasks(package_, i, d);
+      if (!found) return false;
+      masks_.insert(masks_.end(), found->begin(), found->end());
     }
     for (auto& [select, value] : masks_) {
       const mlir::Value inside = value;
@@ -78,29 +52,6 @@ class EdgeMasks {
     return dimensions;
   }
 
-  /// Whether every value read from the input is masked before any other use.
-  bool readMasked(mlir::Value ref) {
-    return llvm::all_of(ref.getUsers(), [&](mlir::Operation* user) {
-      const auto access = wholeAccess(*user);
-      return access && !access->isStore && masked(access->value);
-    });
-  }
-  bool masked(mlir::Value value) {
-    return llvm::all_of(value.getUsers(), [&](mlir::Operation* user) {
-      if (llvm::isa<mlir::arith::ExtFOp, mlir::arith::ExtSIOp, mlir::arith::ExtUIOp>(user))
-        return masked(user->getResult(0));
-      auto select = llvm::dyn_cast<mlir::arith::SelectOp>(user);
-      if (!select) return false;
-      const auto inside = conditionInside(select.getCondition());
-      if (!inside) return false;
-      mlir::Value chosen = *inside ? select.getTrueValue() : select.getFalseValue();
-      mlir::Value other = *inside ? select.getFalseValue() : select.getTrueValue();
-      if (chosen != value || !isZero(other)) return false;
-      masks_.push_back({select, value});
-      return true;
-    });
-  }
-
   /// Of what converted a narrow value only for its mask.
   static void narrowAgain(mlir::Value wide) {
     mlir::Operation* wider = wide.getDefiningOp();
@@ -111,65 +62,8 @@ class EdgeMasks {
         user->getResult(0).replaceAllUsesWith(wider->getOperand(0));
   }
 
-  /// The condition's value for elements inside the array, if all others have the opposite value.
-  std::optional<bool> conditionInside(mlir::Value condition) {
-    using enum mlir::arith::CmpIPredicate;
-    auto compare = condition.getDefiningOp<mlir::arith::CmpIOp>();
-    if (!compare) return std::nullopt;
-    const auto predicate = compare.getPredicate();
-    const bool swapped = predicate == sgt || predicate == sle;  // a > b is b < a; a <= b is not b < a
-    const auto a = placeOf(compare.getOperand(swapped ? 1 : 0)), b = placeOf(compare.getOperand(swapped ? 0 : 1));
-    if (!a || !b || (predicate != slt && predicate != sgt && predicate != sle && predicate != sge)) return std::nullopt;
-    const bool less = predicate == slt || predicate == sgt;
-    // a < b: either position + block * index < extent, or its opposite, extent - 1 < position + block * index.
-    // Neither side wraps.
-    if (std::max(std::abs(a->steps), std::abs(b->steps)) > block_ || extent_ + block_ >= Place::kMax)
-      return std::nullopt;
-    const auto distance = a->plus(*b, -1);
-    if (!distance || distance->dimension != dimension_) return std::nullopt;
-    const auto is = [&](int64_t positions, int64_t constant) {
-      return distance->positions == positions && distance->steps == positions * block_ &&
-             distance->constant == constant;
-    };
-    if (is(1, -extent_)) return less;
-    if (is(-1, extent_ - 1)) return !less;
-    return std::nullopt;
-  }
-
-  std::optional<Place> placeOf(mlir::Value v) {
-    if (v == kernel_.getArgument(axis())) return Place{.steps = 1};
-    mlir::Operation* op = v.getDefiningOp();
-    if (!op) return std::nullopt;
-    llvm::APInt number;
-    if (mlir::matchPattern(v, mlir::m_ConstantInt(&number))) {
-      if (number.getSignificantBits() > 32) return std::nullopt;
-      return Place{.constant = number.getSExtValue()};
-    }
-    if (!mlir::getElementTypeOrSelf(v.getType()).isInteger(32)) return std::nullopt;
-    if (llvm::isa<tpu::IotaOp>(op)) {
-      const Shape dimensions = integersAttribute(*op, "dimensions");
-      if (dimensions.size() != 1) return std::nullopt;
-      return Place{.dimension = static_cast<int>(dimensions[0]), .positions = 1};
-    }
-    if (auto broadcast = llvm::dyn_cast<mlir::vector::BroadcastOp>(op)) {
-      // A reshape would change the positions.
-      if (llvm::isa<mlir::VectorType>(broadcast.getSource().getType())) return std::nullopt;
-      return placeOf(broadcast.getSource());
-    }
-    if (!llvm::isa<mlir::arith::AddIOp, mlir::arith::SubIOp, mlir::arith::MulIOp>(op)) return std::nullopt;
-    auto a = placeOf(op->getOperand(0)), b = placeOf(op->getOperand(1));
-    if (!a || !b) return std::nullopt;
-    if (!llvm::isa<mlir::arith::MulIOp>(op)) return a->plus(*b, llvm::isa<mlir::arith::AddIOp>(op) ? 1 : -1);
-    if (a->positions == 0 && a->steps == 0) std::swap(a, b);
-    if (b->positions != 0 || b->steps != 0) return std::nullopt;
-    return Place{}.plus(*a, b->constant);
-  }
-
   KernelPackage& package_;
-  mlir::func::FuncOp kernel_;
-  int dimension_ = 0;  ///< of the current input that follows the axis
-  int64_t block_ = 0, extent_ = 0;
-  std::vector<std::pair<mlir::arith::SelectOp, mlir::Value>> masks_;  ///< and what each chooses inside
+  std::vector<EdgeMask> masks_;
 };
 
 }  // namespace
@@ -183,7 +77,7 @@ std::optional<KernelPackage> dropEdgeMasks(const KernelPackage& package) {
   package.kernelFunction().walk([&](mlir::arith::SelectOp) { selects = true; });
   if (!selects) return std::nullopt;
   KernelPackage made = package.copy();
-  if (!EdgeMasks(made).drop()) return std::nullopt;
+  if (!EdgeMaskRemover(made).drop()) return std::nullopt;
   return made;
 }
 

@@ -1,7 +1,7 @@
 #include "cpu/rewrite/HoistAboveProducts.h"
 
 #include "cpu/analysis/ProductStore.h"
-#include "cpu/rewrite/CollapseReductionAxis.h"
+#include "cpu/analysis/Zero.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/facts/OpFamilies.h"
 #include "llvm/ADT/DenseSet.h"

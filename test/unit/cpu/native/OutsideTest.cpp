@@ -86,11 +86,27 @@ TEST(Outside, WhatMovesOrIsReadAgainIsFollowed) {
   EXPECT_THAT(shadowed(moved), Contains("output 0"));
 
   TextKernel again({3, 2});
-  const Val y = again.input(kPartialRows), p = again.output(kPartialRows), q = again.output(kPartialRows);
+  const Val y = again.input(kPartialRows), p = again.output({.array = {10, 9}, .block = {4, 8}, .map = "%i, %c0"}),
+            q = again.output(kPartialRows);
   again.raw(kNone);
   store(again, load(again, y), p);
   store(again, load(again, p), q);
-  EXPECT_THAT(shadowed(again), Contains("output 0"));
+  EXPECT_THAT(shadowed(again), Contains("output 0")) << "columns past the end become columns of another block";
+}
+
+TEST(Outside, BlocksThatAreReadAgainKeepTheirPositions) {
+  TextKernel k({3, 2});
+  const Val x = k.input(kPartialRows), o = k.output(kPartialRows), p = k.output(kPartialRows);
+  k.raw(kNone);
+  store(k, load(k, x), o);
+  store(k, load(k, o), p);
+  EXPECT_THAT(shadowed(k), IsEmpty());
+  const auto checked = compileChecked(k.package(), {});
+  ASSERT_TRUE(checked && checked->kernel);
+  const std::vector<Array> operands{counting({10, 9})};
+  const auto results = checked->kernel->call(operands, 1);
+  ASSERT_TRUE(results && *results) << "nothing is wrong";
+  same(k, operands);
 }
 
 }  // namespace

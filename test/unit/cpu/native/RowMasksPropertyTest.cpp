@@ -11,7 +11,7 @@
 namespace smalti::cpu::testing {
 namespace {
 
-constexpr int64_t kRows = 16, kColumns = 32;
+constexpr int64_t kMaskRows = 16, kMaskColumns = 32;
 /// Sums below it are exact in f32, in any order.
 constexpr int64_t kMaxExact = int64_t{1} << 24;
 
@@ -23,20 +23,21 @@ struct Bounded {
   int64_t most = 4;
 };
 
-/// A kernel of values f32[kRows, kColumns]: products, row-wise ops, ops that mix rows, and stores of some of them.
+/// A kernel of values f32[kMaskRows, kMaskColumns]: products, row-wise ops, ops that mix rows, and stores of some of
+/// them.
 class RandomRows {
  public:
   RandomRows() {
     begin_ = k_.prefetch("i32", {1});
     end_ = k_.prefetch("i32", {1});
-    const Val x = input({kRows, kColumns}), y = input({kRows, kColumns}), square = input({kColumns, kColumns}),
-              mixing = input({kRows, kRows});
-    for (int n = 0; n < 2; ++n) outputs_.push_back(k_.output({.array = {kRows, kColumns}, .space = "vmem"}));
+    const Val x = input({kMaskRows, kMaskColumns}), y = input({kMaskRows, kMaskColumns}),
+              square = input({kMaskColumns, kMaskColumns}), mixing = input({kMaskRows, kMaskRows});
+    for (int n = 0; n < 2; ++n) outputs_.push_back(k_.output({.array = {kMaskRows, kMaskColumns}, .space = "vmem"}));
     for (const Val& o : outputs_) k_.store(k_.load(y), o);
     values_ = {{k_.load(x)}, {k_.load(y)}};
     square_ = k_.load(square);
     mixing_ = k_.load(mixing);
-    zeros_ = k_.splat(k_.f32(0), {kRows, kColumns});
+    zeros_ = k_.splat(k_.f32(0), {kMaskRows, kMaskColumns});
     first_ = k_.scalarLoad(begin_, {k_.constant(0)});
     last_ = k_.scalarLoad(end_, {k_.constant(0)});
     values_.push_back(product(values_[0], zeros_));
@@ -49,9 +50,9 @@ class RandomRows {
   const TextKernel& kernel() const { return k_; }
 
   static std::vector<Array> operands(int32_t begin, int32_t end) {
-    return {i32Array({1}, [=](int64_t) { return begin; }), i32Array({1}, [=](int64_t) { return end; }),
-            smallNumbers("f32", {kRows, kColumns}),        smallNumbers("f32", {kRows, kColumns}, 3),
-            smallNumbers("f32", {kColumns, kColumns}, 5),  smallNumbers("f32", {kRows, kRows}, 7)};
+    return {i32Array({1}, [=](int64_t) { return begin; }),        i32Array({1}, [=](int64_t) { return end; }),
+            smallNumbers("f32", {kMaskRows, kMaskColumns}),       smallNumbers("f32", {kMaskRows, kMaskColumns}, 3),
+            smallNumbers("f32", {kMaskColumns, kMaskColumns}, 5), smallNumbers("f32", {kMaskRows, kMaskRows}, 7)};
   }
 
  private:
@@ -59,7 +60,7 @@ class RandomRows {
   const Bounded& any() { return values_[static_cast<size_t>(oneOf(static_cast<int>(values_.size())))]; }
 
   Bounded product(const Bounded& left, const Val& start) {
-    return {multiplied(k_, left.v, square_, false, start), left.most * 4 * kColumns};
+    return {multiplied(k_, left.v, square_, false, start), left.most * 4 * kMaskColumns};
   }
 
   void step() {
@@ -75,13 +76,13 @@ class RandomRows {
         made.most += b.most;
         break;
       case 3:  // every row of the result needs all rows of the value
-        made = {multiplied(k_, mixing_, a.v, false, zeros_), a.most * 4 * kRows};
+        made = {multiplied(k_, mixing_, a.v, false, zeros_), a.most * 4 * kMaskRows};
         break;
       case 4:
-        made = {reducedRows(k_, "add", a.v, {kRows, kColumns}, 0), a.most * kColumns};
+        made = {reducedRows(k_, "add", a.v, {kMaskRows, kMaskColumns}, 0), a.most * kMaskColumns};
         break;
       case 5:
-        made = {columnSums(a.v), a.most * kRows};
+        made = {columnSums(a.v), a.most * kMaskRows};
         break;
       case 6:
         made = {reshapedTwice(a.v), a.most};
@@ -102,8 +103,8 @@ class RandomRows {
 
   /// The sum of each column, in all rows.
   Val columnSums(const Val& v) {
-    const Val zero = k_.splat(k_.f32(0), {kColumns}), sums = k_.fresh(zero.type),
-              row = k_.fresh(fmt::format("vector<1x{}xf32>", kColumns)), wide = k_.fresh(v.type);
+    const Val zero = k_.splat(k_.f32(0), {kMaskColumns}), sums = k_.fresh(zero.type),
+              row = k_.fresh(fmt::format("vector<1x{}xf32>", kMaskColumns)), wide = k_.fresh(v.type);
     k_.raw(fmt::format("{} = vector.multi_reduction <add>, {}, {} [0] : {} to {}", sums.name, v.name, zero.name, v.type,
                        sums.type));
     k_.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", row.name, sums.name, sums.type, row.type));
@@ -112,7 +113,8 @@ class RandomRows {
   }
 
   Val reshapedTwice(const Val& v) {
-    const Val split = k_.fresh(fmt::format("vector<{}x4x{}xf32>", kRows / 4, kColumns)), back = k_.fresh(v.type);
+    const Val split = k_.fresh(fmt::format("vector<{}x4x{}xf32>", kMaskRows / 4, kMaskColumns)),
+              back = k_.fresh(v.type);
     k_.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", split.name, v.name, v.type, split.type));
     k_.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", back.name, split.name, split.type, back.type));
     return back;
@@ -120,13 +122,13 @@ class RandomRows {
 
   /// begin <= the number of the unit of `group` rows < end; or, rarely, another comparison.
   Val rowMask(int32_t group) {
-    const Shape shape{kRows, kColumns};
-    const Val row = k_.fresh(fmt::format("vector<{}x{}xi32>", kRows, kColumns));
+    const Shape shape{kMaskRows, kMaskColumns};
+    const Val row = k_.fresh(fmt::format("vector<{}x{}xi32>", kMaskRows, kMaskColumns));
     k_.raw(
         fmt::format("{} = tpu.iota {{dimensions = array<i32: {}>}} : {}", row.name, oneOf(16) == 0 ? 1 : 0, row.type));
     const Val unit = group == 1 ? row : k_.binary("arith.divsi", row, k_.splat(k_.constant(group), shape));
     const auto compared = [&](const char* how, const Val& with) {
-      const Val bit = k_.fresh(fmt::format("vector<{}x{}xi1>", kRows, kColumns));
+      const Val bit = k_.fresh(fmt::format("vector<{}x{}xi1>", kMaskRows, kMaskColumns));
       k_.raw(fmt::format("{} = arith.cmpi {}, {}, {} : {}", bit.name, how, unit.name, k_.splat(with, shape).name,
                          unit.type));
       return bit;
@@ -155,7 +157,7 @@ class RandomRows {
 bool skipsRows(const TextKernel& k) {
   const auto made = inspectNative(k.package(), {});
   EXPECT_TRUE(made) << made.error().str();
-  return made && llvm::any_of(made->report.plan->products, [](const ProductPlan& p) { return p.shape.m < kRows; });
+  return made && llvm::any_of(made->report.plan->products, [](const ProductPlan& p) { return p.shape.m < kMaskRows; });
 }
 
 TEST(RowMasks, RandomKernelsStoreWhatTheMachineStores) {
