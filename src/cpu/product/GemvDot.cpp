@@ -12,6 +12,9 @@ namespace {
 
 /// The most rows of A per row of B in registers: with more, the loads would take longer than the sums.
 constexpr int64_t kMaxRowsOfA = 4;
+/// Rows of C, often whole pages apart, and parts of them that are written at the same time share the sets of L1 if they
+/// are more than its ways. Then sums are collected, a line of each row, before they are stored to C.
+constexpr int64_t kWays = 8, kStagedColumns = kLineBytes / 4;
 
 class GemvDotEmitter {
  public:
@@ -39,24 +42,62 @@ class GemvDotEmitter {
     // Hardware prefetchers do not follow interleaved lines of several rows, which hurts loops bound by reading.
     const int64_t neighbours =
         s_.m < kSlowRows ? 1 : std::max<int64_t>(1, together / static_cast<int64_t>(d_.b.size()));
-    forEachTile(l_, l_.index(0), d_.rowsOfBlock(), neighbours, [&](Reg j, int64_t count) {
-      forEachBlockGroup(d_, together, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
-        std::vector<RowOfB> rows;
-        for (const BlockOfRows& block : blocks) {
-          Reg column = b_.CreateAdd(j, l_.index(at++ * d_.rowsOfBlock()));
-          for (int64_t i = 0; i < count; ++i)
-            rows.push_back({&block, b_.CreateAdd(j, l_.index(i)), b_.CreateAdd(column, l_.index(i))});
-        }
-        for (int64_t i = 0; i < s_.m; i += rowsOfA) dots(i, std::min(rowsOfA, s_.m - i), rows, count);
+    const auto dotsOfRows = [&](Reg from, int64_t size) {
+      forEachTile(l_, from, size, neighbours, [&](Reg j, int64_t count) {
+        forEachBlockGroup(d_, together, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
+          std::vector<RowOfB> rows;
+          for (const BlockOfRows& block : blocks) {
+            Reg column = columnOf(at++, from, j);
+            for (int64_t i = 0; i < count; ++i)
+              rows.push_back({&block, b_.CreateAdd(j, l_.index(i)), b_.CreateAdd(column, l_.index(i))});
+          }
+          for (int64_t i = 0; i < s_.m; i += rowsOfA) dots(i, std::min(rowsOfA, s_.m - i), rows, count);
+        });
       });
+    };
+    const auto blocks = static_cast<int64_t>(d_.b.size());
+    if (s_.m * blocks <= kWays || d_.rowsOfBlock() < 2 * kStagedColumns) {
+      dotsOfRows(l_.index(0), d_.rowsOfBlock());
+      return;
+    }
+    staged_ = l_.allocate(DType::f32, Shape{blocks, s_.m, kStagedColumns});
+    forEachTile(l_, l_.index(0), d_.rowsOfBlock(), kStagedColumns, [&](Reg from, int64_t count) {
+      dotsOfRows(from, count);
+      storeStaged(from, count);
     });
   }
 
  private:
+  /// Where a sum is stored first: C, or the memory for some columns of it.
+  Reg columnOf(int64_t block, Reg from, Reg j) {
+    return staged_ ? b_.CreateAdd(b_.CreateSub(j, from), l_.index(block * s_.m * kStagedColumns))
+                   : b_.CreateAdd(j, l_.index(block * d_.rowsOfBlock()));
+  }
+  Reg targetOf(int64_t row, Reg column) {
+    return staged_ ? elementAt(b_, DType::f32, staged_->base, b_.CreateAdd(column, l_.index(row * kStagedColumns)))
+                   : elementOfC(l_, d_, l_.index(row), column);
+  }
+
+  /// From row `from` of each block on.
+  void storeStaged(Reg from, int64_t count) {
+    l_.loop(l_.index(0), l_.index(s_.m), l_.index(1), [&](Reg i) {
+      for (int64_t block = 0; block < static_cast<int64_t>(d_.b.size()); ++block)
+        for (int64_t at = 0; at < count; at += lanes_) {
+          Reg on = count - at < lanes_ ? firstLanes(b_, lanes_, static_cast<int>(count - at)) : nullptr;
+          Reg first =
+              b_.CreateAdd(b_.CreateMul(i, l_.index(kStagedColumns)), l_.index(block * s_.m * kStagedColumns + at));
+          Reg sums = loadElements(b_, DType::f32, elementAt(b_, DType::f32, staged_->base, first), lanes_, on);
+          Reg to = elementOfC(l_, d_, i, b_.CreateAdd(from, l_.index(block * d_.rowsOfBlock() + at)));
+          if (s_.accumulate) sums = b_.CreateFAdd(loadElements(b_, DType::f32, to, lanes_, on), sums);
+          storeElements(b_, DType::f32, sums, to, lanes_, on);
+        }
+    });
+  }
+
   struct RowOfB {
     const BlockOfRows* block = nullptr;
     Reg number = nullptr;  ///< in its block
-    Reg column = nullptr;  ///< of C
+    Reg column = nullptr;  ///< of C, or of what is collected
   };
 
   Reg at(Reg base, DType t, Reg row, Reg stride, Reg column) {
@@ -113,9 +154,10 @@ class GemvDotEmitter {
     Reg all = lanes_ > 1 ? sumsOfLanes(totals) : totals.front();
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t row = 0; row < together; row += neighbours) {
-        Reg target = elementOfC(l_, d_, l_.index(first + i), ofB[static_cast<size_t>(row)].column);
+        Reg target = targetOf(first + i, ofB[static_cast<size_t>(row)].column);
         Reg sum = lanes_ > 1 ? lanesOf(all, static_cast<int>(i * together + row), static_cast<int>(neighbours)) : all;
-        if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, static_cast<int>(neighbours)), sum);
+        if (s_.accumulate && !staged_)
+          sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, static_cast<int>(neighbours)), sum);
         storeElements(b_, DType::f32, sum, target, static_cast<int>(neighbours));
       }
   }
@@ -160,9 +202,10 @@ class GemvDotEmitter {
   const GemmShape& s_;
   int lanes_;
   const bool pairs_;
-  int64_t width_ = 0;   ///< values of k in a register
-  Carried held_;        ///< A, row after row, if it fits
-  const int64_t size_;  ///< bytes of an element of B
+  int64_t width_ = 0;           ///< values of k in a register
+  std::optional<View> staged_;  ///< sums that are not in C yet: [block, row of A, kStagedColumns]
+  Carried held_;                ///< A, row after row, if it fits
+  const int64_t size_;          ///< bytes of an element of B
 };
 
 }  // namespace

@@ -34,6 +34,7 @@ class SkinnyTilesEmitter {
     const int64_t width = kTileVectors * lanes_;
     const int64_t columns = fits ? s_.n : std::max(width, l_.processor.l1Bytes / 8 / (kFew * size_) / width * width);
     rowsOfGroup_ = fits ? kMany : kFew;
+    isContiguous_ = columns == s_.n && constantOf(p_.bRow) == s_.n;
     // The factors of a row of B, contiguous: rows of A with a stride of whole pages would map to the same cache set.
     const View rows{.dtype = s_.a,
                     .shape = {s_.k / rowsPerStep_, s_.m, rowsPerStep_},
@@ -59,6 +60,15 @@ class SkinnyTilesEmitter {
     Reg prefetchedRow = nullptr;  ///< the first of the rows prefetched meanwhile
     Reg k = nullptr;              ///< the first row's number
     int64_t rows = 0;
+  };
+
+  /// What a tile reads of a row of a group.
+  struct RowPart {
+    const Group& group;
+    Reg row = nullptr, column = nullptr;
+    int64_t columns = 0;
+    int64_t rowOfA = 0;  ///< the tile's first
+    int64_t inPass = 0;  ///< the row's number in a pass of the loop over rows
   };
 
   void panel(const Columns& c) {
@@ -110,8 +120,8 @@ class SkinnyTilesEmitter {
     };
     Carried sums(static_cast<size_t>(rows * vectors));
     each([&](size_t at, Reg to, Reg on) { sums[at] = loadElements(b_, DType::f32, to, lanes_, on); });
-    const auto addRows = [&](Reg row, Carried& now) {
-      const Carried values = valuesOf(g, row, column, columns, first == 0);
+    const auto addRows = [&](Reg row, int64_t inPass, Carried& now) {
+      const Carried values = valuesOf({g, row, column, columns, first, inPass});
       for (int64_t i = 0; i < rows; ++i) {
         Reg factor = coefficientOf(b_.CreateAdd(g.k, row), first + i);
         for (int64_t v = 0; v < vectors; ++v) {
@@ -122,21 +132,24 @@ class SkinnyTilesEmitter {
     };
     const int64_t pass = g.rows % (2 * rowsPerStep_) == 0 ? 2 * rowsPerStep_ : rowsPerStep_;
     sums = carriedLoop(l_, 0, g.rows, pass, sums, [&](Reg row, Carried now) {
-      for (int64_t r = 0; r < pass; r += rowsPerStep_) addRows(b_.CreateAdd(row, l_.index(r)), now);
+      for (int64_t r = 0; r < pass; r += rowsPerStep_) addRows(b_.CreateAdd(row, l_.index(r)), r, now);
       return now;
     });
     each([&](size_t at, Reg to, Reg on) { storeElements(b_, DType::f32, sums[at], to, lanes_, on); });
   }
 
   /// Some columns of a row of a group, or of the two from it on.
-  Carried valuesOf(const Group& g, Reg row, Reg column, int64_t columns, bool fetches) {
+  Carried valuesOf(const RowPart& of) {
     Carried rows;
     for (int64_t r = 0; r < rowsPerStep_; ++r) {
-      Reg offset = b_.CreateAdd(b_.CreateMul(b_.CreateAdd(row, l_.index(r)), p_.bRow), column);
-      if (fetches) fetch(g.prefetchedRow, offset, columns);
-      rows.push_back(elementAt(b_, s_.b, g.from, offset));
+      Reg row = b_.CreateAdd(of.row, l_.index(r));
+      rows.push_back(elementAt(b_, s_.b, of.group.from, b_.CreateAdd(b_.CreateMul(row, p_.bRow), of.column)));
+      if (of.rowOfA == 0)
+        fetch(of, row, of.inPass + r);
+      else if (of.rowOfA == tileRows_)
+        fetchNextColumns(of, rows.back());
     }
-    return loadRows(l_, s_.b, rows, columns);
+    return loadRows(l_, s_.b, rows, of.columns);
   }
 
   /// In all lanes: what row k of B is multiplied by, or those two, for a row of C.
@@ -146,12 +159,26 @@ class SkinnyTilesEmitter {
     return splat(b_, loadCoefficients(b_, s_.a, rowsPerStep_ == 2, from, 1), lanes_);
   }
 
-  /// The same part of the rows to prefetch: by the end of the group all of them have been prefetched. L1 has too
-  /// few fill buffers for lines in flight from memory.
-  void fetch(Reg prefetchedRow, Reg offset, int64_t columns) {
+  /// A part of the rows to prefetch: by the end of the group all of them have been prefetched, in the order of memory
+  /// if they follow each other. L1 has too few fill buffers for lines in flight from memory.
+  void fetch(const RowPart& of, Reg row, int64_t inPass) {
     const int64_t perLine = kLineBytes / size_;
-    for (int64_t at = 0; at < columns; at += perLine)
-      prefetchLine(b_, elementAt(b_, s_.b, prefetchedRow, b_.CreateAdd(offset, l_.index(at))), CacheLevel::second);
+    if (isContiguous_ && inPass * of.columns % perLine != 0) return;  // of a line that is prefetched already
+    Reg offset = isContiguous_ ? b_.CreateAdd(b_.CreateMul(of.column, l_.index(of.group.rows)),
+                                              b_.CreateMul(row, l_.index(of.columns)))
+                               : b_.CreateAdd(b_.CreateMul(row, p_.bRow), of.column);
+    for (int64_t at = 0; at < of.columns; at += perLine)
+      prefetchLine(b_, elementAt(b_, s_.b, of.group.prefetchedRow, b_.CreateAdd(offset, l_.index(at))),
+                   CacheLevel::second);
+  }
+
+  /// From L2 to L1: a row's next columns, which the next tile reads; after the last columns, the first ones of a row of
+  /// the next group.
+  void fetchNextColumns(const RowPart& of, Reg address) {
+    Reg next = b_.CreateAdd(of.column, l_.index(of.columns));
+    Reg offset = b_.CreateSelect(b_.CreateICmpULT(next, l_.index(s_.n)), l_.index(of.columns),
+                                 b_.CreateSub(b_.CreateMul(l_.index(of.group.rows), p_.bRow), of.column));
+    prefetchLine(b_, elementAt(b_, s_.b, address, offset), CacheLevel::first);
   }
 
   Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }
@@ -164,8 +191,9 @@ class SkinnyTilesEmitter {
   const int64_t tileRows_, rowsPerStep_;
   const int64_t size_;  ///< bytes of an element of B
   int64_t rowsOfGroup_ = 1;
-  View factors_;         ///< A, turned; by pairs if two rows are added at once
-  Reg bases_ = nullptr;  ///< of the blocks and those after them, on the stack
+  bool isContiguous_ = false;  ///< B is one contiguous panel
+  View factors_;               ///< A, turned; by pairs if two rows are added at once
+  Reg bases_ = nullptr;        ///< of the blocks and those after them, on the stack
 };
 
 }  // namespace
