@@ -5,6 +5,7 @@ machine's limits."""
 import argparse
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -61,6 +62,14 @@ class Stage:
             self.limit = self.fastest[specs]
             limits.prepare(self.limit)
         return self.fastest[specs] is not None
+
+    def peak_rate(self, specs):
+        """The highest rate of one of several specs (`a|b`) in a few steps; infinite if there is none."""
+        if not specs or not self.prepare_limit(specs):
+            return math.inf
+        for _ in range(FIRST_LIMITS):
+            self.limit_rate()
+        return self.best[self.limit]
 
     def limit_rate(self):
         seconds, amount = self.actor("limits").run()
@@ -120,11 +129,13 @@ def rounds(stage, row, names, seconds):
     return taken
 
 
-def medians(stage, row, taken, at):
+def medians(stage, row, taken, at, peak):
     """Of actor number `at` against number 0 over the rounds in which both were between clean limits."""
     quiet = lambda turns: min(turns[0].quiet, turns[at].quiet)
     work = row.flops if row.latency else row.amount * row.limit_unit
-    fraction = lambda turn: work / turn.seconds / turn.limit
+    cap = peak / row.flops * work if row.flop_limit else math.inf  # of the limit's rate, by the multiply-adds
+    limit = lambda turn: min(turn.limit, cap)
+    fraction = lambda turn: work / turn.seconds / limit(turn)
 
     good = [turns for turns in taken if stage.is_clean(quiet(turns))]
     # On a busy machine no round may be clean: then the third of them that was disturbed least, reported as 0 clean ones.
@@ -136,7 +147,8 @@ def medians(stage, row, taken, at):
         ratio = middle(lambda turns: fraction(turns[0]) / fraction(turns[at]))
     return {"ours": middle(lambda turns: turns[0].seconds), "peer": middle(lambda turns: turns[at].seconds),
             "fraction": middle(lambda turns: fraction(turns[0])), "ratio": ratio,
-            "limit": middle(lambda turns: turns[0].limit), "clean": len(good)}
+            "limit": middle(lambda turns: limit(turns[0])), "loop": middle(lambda turns: turns[0].limit), "cap": cap,
+            "clean": len(good)}
 
 
 def limit(row, rate, figure):
@@ -156,6 +168,7 @@ def same(ours, theirs, tolerance):
 def measure(stage, row, seconds, note):
     """JSON rows of one workload: one for each peer that can do it."""
     names = []
+    peak = stage.peak_rate(row.flop_limit)
     if not stage.prepare_limit(row.limit):
         note(f"{row.workload}: no loop for its limit ({row.limit}) on this processor")
         return []
@@ -189,7 +202,7 @@ def measure(stage, row, seconds, note):
     for at, name in enumerate(names):
         if with_ours and at == 0 and len(names) > 1:
             continue
-        m = medians(stage, row, taken, at)
+        m = medians(stage, row, taken, at, peak)
         if with_ours and not same(probes[row.ours], probes[name], row.tolerance):
             note(f"{row.workload}: our result and that of {name} differ")
         scale = {"ms": 1e3, "µs": 1e6}.get(row.unit, 1) if row.latency else row.amount * 1e-9
@@ -201,6 +214,8 @@ def measure(stage, row, seconds, note):
                      "fraction": m["fraction"] if with_ours and m["fraction"] else None,
                      "peer": peer, "peer_rate": figure(m["peer"]) if peer else None,
                      "ratio": m["ratio"] if peer and with_ours else None, "clean_rounds": m["clean"]})
+        if math.isfinite(m["cap"]):
+            rows[-1] |= {"loop_limit": limit(row, m["loop"], figure), "flop_limit": limit(row, m["cap"], figure)}
     return rows
 
 

@@ -96,15 +96,11 @@ def bounds(rows):
             said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: memory gives {number(pages['limit'])} "
                         f"GB/s of pages in the table's order, {number(whole['limit'])} GB/s of keys that follow each other: "
                         f"{pages['limit'] / whole['limit']:.2f} of it.")
-    for (workload, threads), decode in best.items():
-        dtype = workload.split(",")[0].removeprefix("decode ")
-        products = best.get((f"matmul {dtype} 1024", threads))
-        if workload.endswith("8 queries per key") and decode["limit"] and products and products["limit"]:
-            flops = 2 * 8 / {"f32": 4, "bf16": 2}[dtype]  # for each byte of keys or values
-            multiplied = products["limit"] / flops
-            said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: multiply-adds alone, at the limit of "
-                        f"products, take the keys and values of {number(multiplied)} GB/s: a fraction of "
-                        f"{min(1, multiplied / decode['limit']):.2f} at most, were they multiplied while others are read throughout.")
+    for (workload, threads), row in best.items():
+        if row.get("flop_limit") and row.get("loop_limit"):
+            said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: memory gives {number(row['loop_limit'])} "
+                        f"GB/s, the multiply-adds alone, at their limit, take the keys and values of "
+                        f"{number(row['flop_limit'])} GB/s: the limit is the lesser of them.")
     near, far = best.get(("softmax 64x1024, in cache", 1)), best.get(("softmax 16384x1024, DRAM", 1))
     if near and far and far["limit"]:
         said.append(f"softmax from DRAM: computing takes one core {number(far['limit'] / near['ours'])} times as long as copying: a "
@@ -145,7 +141,8 @@ def page(rows, command):
            "medians of the valid rounds (without any, of the round with the least interference).",
            "",
            "- limit: the rate of that loop in these rounds: multiply-adds in f32, bf16 or int8 of operands in L1,",
-           "  or memory bandwidth (of decoding by pages: in pages of that size, in the order of the table); for times, the flops at that rate.",
+           "  or memory bandwidth (of decoding by pages: in pages of that size, in the order of the table; with 8 queries",
+           "  per key the rate at which multiply-adds alone take keys and values, if it is less); for times, the flops at that rate.",
            "- fraction: Smalti's rate divided by the limit.",
            "- speed-up: Smalti's rate divided by the peer's (of times: the peer's divided by Smalti's), best peer first.", "",
            "| workload | threads | Smalti | unit | limit | fraction | speed-up over peer | valid rounds |", "|---|---|---|---|---|---|---|---|"]

@@ -119,6 +119,16 @@ def test_times_are_better_when_shorter_and_flops_give_them_a_limit():
     assert rows[0]["fraction"] == pytest.approx(.5)
 
 
+def test_the_limit_of_a_row_of_two_resources_is_the_lesser():
+    row = dataclasses.replace(ROW, unit="GB/s", limit="read", flops=8e6, flop_limit="fma")
+    rows, _ = measured(Stage([], {"ours": 1e-4, "A": 2e-4, "B": 4e-4}), row)  # 2e6 bytes and 8e6 flops at 100e9
+    assert rows[0]["limit"] == pytest.approx(25)
+    assert rows[0]["fraction"] == pytest.approx(20 / 25)
+    assert (rows[0]["loop_limit"], rows[0]["flop_limit"]) == (pytest.approx(100), pytest.approx(25))
+    few = measured(Stage([], {"ours": 1e-4, "A": 2e-4, "B": 4e-4}), dataclasses.replace(row, flops=1e6))[0][0]
+    assert few["limit"] == pytest.approx(100) and few["flop_limit"] == pytest.approx(200)
+
+
 def test_peers_that_cannot_are_left_out_and_we_are_shown_alone():
     rows, _ = measured(Stage([], {"ours": 1e-4, "A": None, "B": None}), ROW)
     assert len(rows) == 1 and rows[0]["peer"] is None and rows[0]["ratio"] is None
@@ -185,11 +195,10 @@ def test_the_page_says_what_reading_pages_and_computing_leave():
 
 def test_the_page_says_what_multiplying_what_is_read_leaves():
     row = {"threads": 1, "unit": "GB/s", "peer": None, "peer_rate": None, "ratio": None, "clean_rounds": 3, "fraction": .9}
-    rows = [{**row, "workload": "decode bf16, 8 queries per key", "ours": 11, "limit": 30},
-            {**row, "workload": "matmul bf16 1024", "ours": 90, "limit": 96}]
+    rows = [{**row, "workload": "decode bf16, 8 queries per key", "ours": 11, "limit": 12, "loop_limit": 30, "flop_limit": 12}]
     assert report.bounds(rows) == [
-        "decode bf16, 8 queries per key, 1 thread: multiply-adds alone, at the limit of products, take the keys and values of 12.0 "
-        "GB/s: a fraction of 0.40 at most, were they multiplied while others are read throughout."]
+        "decode bf16, 8 queries per key, 1 thread: memory gives 30.0 GB/s, the multiply-adds alone, at their limit, take the "
+        "keys and values of 12.0 GB/s: the limit is the lesser of them."]
 
 
 def test_workloads_have_names_of_their_own():
