@@ -58,6 +58,9 @@ CType cType(DType dtype) {
     case DType::semaphore:
     case DType::dma_semaphore:
       return {"int64_t", ""};
+    case DType::c64:
+    case DType::c128:  // of plain programs only
+      break;
   }
   return {"void", ""};
 }

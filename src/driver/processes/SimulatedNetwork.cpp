@@ -89,19 +89,21 @@ class SlowProcesses final : public Processes {
 
 Result<Network> parseNetwork(std::string_view text) {
   if (text.empty()) return Network{};
+  constexpr double kMax = 1e9;  // durations in nanoseconds stay within 64 bits
   double numbers[2] = {};
   const char *at = text.data(), *end = at + text.size();
   bool ok = true;
   for (int i = 0; i < 2 && ok; ++i) {
     const auto [rest, error] = std::from_chars(at, end, numbers[i]);
-    ok = error == std::errc() && numbers[i] >= 0 && (i == 0 ? rest < end && *rest == ',' : rest == end);
+    ok = error == std::errc() && numbers[i] >= 0 && numbers[i] <= kMax &&
+         (i == 0 ? rest < end && *rest == ',' : rest == end);
     at = rest + (i == 0);
   }
   if (ok) return Network{numbers[0] * 1e-6, numbers[1] * 1e9};
   return fail({.code = "SM1011",
                .message = fmt::format("net cannot be '{}'", text),
                .place = {},
-               .need = "latency in microseconds and bandwidth in GB/s: two numbers of at least 0 with a comma between",
+               .need = "latency in microseconds and bandwidth in GB/s: two numbers from 0 to 10^9 with a comma between",
                .have = std::string(text),
                .help = "SMALTI_NET=20,12.5 is a network of 100 Gbit/s; a bandwidth of 0 is unlimited"});
 }

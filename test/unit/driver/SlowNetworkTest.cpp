@@ -32,12 +32,12 @@ TEST(SimulatedNetwork, MessagesComeInOrderAndNotBeforeTheirTime) {
 TEST(SimulatedNetwork, SM1011_ANetworkIsTwoNumbers) {
   EXPECT_EQ(parseNetwork("20,12.5")->bytesPerSecond, 12.5e9);
   EXPECT_EQ(*parseNetwork(""), Network{});
-  for (const char* text : {"20", "20,", ",1", "-1,2", "1,2,3", "fast"}) {
+  for (const char* text : {"20", "20,", ",1", "-1,2", "1,2,3", "fast", "inf,1", "1,inf", "nan,1", "1e10,1"}) {
     const auto network = parseNetwork(text);
     ASSERT_FALSE(network) << text;
     EXPECT_EQ(network.error().str(),
               std::string("error[SM1011]: net cannot be '") + text +
-                  "'\n  need: latency in microseconds and bandwidth in GB/s: two numbers of at least 0 with a comma "
+                  "'\n  need: latency in microseconds and bandwidth in GB/s: two numbers from 0 to 10^9 with a comma "
                   "between\n  have: " +
                   text + "\n  help: SMALTI_NET=20,12.5 is a network of 100 Gbit/s; a bandwidth of 0 is unlimited\n");
   }
