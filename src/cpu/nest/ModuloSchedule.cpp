@@ -72,11 +72,11 @@ class Overlap {
     }
     std::vector<std::pair<llvm::PHINode*, llvm::Instruction*>> across;
     for (llvm::Instruction* i : crossing(cut_)) {
-      auto* phi = b.CreatePHI(i->getType(), 2);
-      phi->addIncoming(first[i], l_.before);
-      late[i] = phi;
+      auto* phi = b.CreatePHI(typeAcross(*i), 2);
+      phi->addIncoming(toAcross(first[i], *phi, enter), l_.before);
       across.push_back({phi, i});
     }
+    for (auto& [phi, i] : across) late[i] = fromAcross(b, phi, *i);
     llvm::Value* next = b.CreateAdd(index, number(l_.step), "", true, true);
     index->addIncoming(number(0), l_.before);
     index->addIncoming(next, steady);
@@ -93,7 +93,7 @@ class Overlap {
       if (&old != l_.index) last[&old] = renamed(late, old.getIncomingValueForBlock(l_.body));
     for (auto& [phi, old] : phis) phi->addIncoming(renamed(late, old), steady);
     for (auto& [phi, i] : across) {
-      phi->addIncoming(early[i], steady);
+      phi->addIncoming(toAcross(early[i], *phi, test), steady);
       last[i] = early[i];
     }
     clone(false, last, *l_.after, nullptr);
@@ -150,8 +150,30 @@ class Overlap {
     const int64_t bits = 32 * processor_.lanes(4);
     int64_t registers = 0;
     for (llvm::Instruction* i : crossing(cut))
-      registers += (static_cast<int64_t>(i->getType()->getPrimitiveSizeInBits().getFixedValue()) + bits - 1) / bits;
+      registers += (static_cast<int64_t>(typeAcross(*i)->getPrimitiveSizeInBits().getFixedValue()) + bits - 1) / bits;
     return registers;
+  }
+
+  /// In which a value passes from one iteration to the next. LLVM would pack conditions into bytes where there are no
+  /// registers for masks; floats of the compared width are what instructions compare and select.
+  llvm::Type* typeAcross(const llvm::Instruction& i) const {
+    auto* type = llvm::dyn_cast<llvm::FixedVectorType>(i.getType());
+    const bool compares = llvm::isa<llvm::CmpInst>(i);
+    if (!type || !compares || processor_.avx512 || i.getOperand(0)->getType()->getScalarSizeInBits() != 32)
+      return i.getType();
+    return llvm::FixedVectorType::get(llvm::Type::getFloatTy(i.getContext()), type->getNumElements());
+  }
+  /// -0 is true, 0 false. (LLVM moves conversions of a condition past a phi, but no selects.)
+  static llvm::Value* toAcross(llvm::Value* v, const llvm::PHINode& phi, llvm::Instruction* before) {
+    if (v->getType() == phi.getType()) return v;
+    auto* no = llvm::Constant::getNullValue(phi.getType());
+    return llvm::IRBuilder<>(before).CreateSelect(v, llvm::ConstantFP::getNegativeZero(phi.getType()), no);
+  }
+  static llvm::Value* fromAcross(llvm::IRBuilder<>& b, llvm::PHINode* phi, const llvm::Instruction& i) {
+    if (phi->getType() == i.getType()) return phi;
+    auto* type = llvm::cast<llvm::FixedVectorType>(phi->getType());
+    auto* bits = llvm::FixedVectorType::get(b.getInt32Ty(), type->getNumElements());
+    return b.CreateICmpSLT(b.CreateBitCast(phi, bits), llvm::Constant::getNullValue(bits));
   }
 
   /// Clones one half's ops and the cheap ops that it needs; unused cheap ops are dropped.

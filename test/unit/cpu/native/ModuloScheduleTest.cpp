@@ -52,6 +52,24 @@ TEST(ModuloSchedule, WithWhatARowKeepsForItsLaterPhases) {
   }
 }
 
+TEST(ModuloSchedule, ConditionsOfTwoIterationsAreNotPacked) {
+  NativeOptions options;
+  options.processor = *processorNamed("x86_64-linux-gnu/znver3");
+  TextKernel k;
+  const Shape shape{4, 1024};
+  const Val in = k.input({.array = shape, .space = "vmem"}), out = k.output({.array = shape, .space = "vmem"});
+  const Val x = k.load(in), y = chain(k, x, shape, 4), isPositive = k.fresh("vector<4x1024xi1>"), z = k.fresh(x.type);
+  const Val zero = k.splat(k.f32(0), shape);
+  k.raw(isPositive.name + " = arith.cmpf ogt, " + x.name + ", " + zero.name + " : " + x.type);
+  k.raw(z.name + " = arith.select " + isPositive.name + ", " + y.name + ", " + x.name + " : " + isPositive.type + ", " +
+        x.type);
+  k.store(z, out);
+  auto made = inspectNative(k.package(), options);
+  ASSERT_TRUE(made) << made.error().str();
+  EXPECT_EQ(made->assembly.find("packsswb"), std::string::npos) << "into bytes, which registers without masks require";
+  same(k, {f32Array(shape, [](int64_t i) { return static_cast<float>(i % 7 - 3); })});
+}
+
 TEST(ModuloSchedule, OverWhatIsRead) {
   const Shape shape{4, 1000};
   TextKernel k;
