@@ -16,8 +16,9 @@ for folder in bench/*/; do
   if [ -f "$script" ]; then printf '  %-18s%s\n' "$(basename "$folder")" "$(sed -n '2s/^"""//p' "$script" | sed 's/"""$//')"; fi
 done
 for program in build/release/bin/bench_*; do
-  case $program in */bench_cpu_* | */bench_interpret_server) continue ;; esac  # parts of the above
-  if [ -x "$program" ]; then printf '  %-18s%s\n' "${program##*/bench_}" "a google-benchmark program"; fi
+  name_of_program=${program##*/bench_}
+  if [ -d "bench/${name_of_program%%_*}" ] && [ "$name_of_program" != "${name_of_program%%_*}" ]; then continue; fi  # a part of the above
+  if [ -x "$program" ]; then printf '  %-18s%s\n' "$name_of_program" "a google-benchmark program"; fi
 done
 [ -z "$name" ] || exit 1
 exec .venv/bin/python bench/cpu/cpu.py
