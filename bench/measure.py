@@ -1,8 +1,11 @@
 """What benchmarks of JAX programs share."""
 
+import functools
 import time
 
 import jax
+
+from smalti import _smalti
 
 
 def best(f, repeats=7):
@@ -14,3 +17,14 @@ def best(f, repeats=7):
         jax.block_until_ready(f())
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+@functools.cache
+def _register_empty():
+    jax.ffi.register_ffi_target("smalti_empty", _smalti.xla_handlers()["empty"], platform="cpu")
+    return "smalti_empty"
+
+
+def empty(result, *operands):
+    """A call, in a program, of an FFI handler that does nothing; `result` has its shape and dtype."""
+    return jax.ffi.ffi_call(_register_empty(), jax.ShapeDtypeStruct(result.shape, result.dtype))(*operands)

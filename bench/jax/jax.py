@@ -27,7 +27,7 @@ from jax.experimental.pallas.ops.tpu.paged_attention import paged_attention
 
 import smalti
 import smalti.jax
-from measure import best
+from measure import best, empty
 from smalti.jax import _versions
 from smalti.jax._settings import reference
 
@@ -79,7 +79,7 @@ def paged(q, k, v):
     return paged_attention(q, k, v, jnp.full(q.shape[0], 8 * k.shape[2], jnp.int32), pages, pages_per_compute_block=4)
 
 
-#: name, function, arguments, multiply-adds, bytes (of which the slower one is the limit)
+#: name, function, arguments, multiply-adds, bytes (of which the slower one and a call of JAX are the limit)
 ROWS = [
     ("matmul f32 512³", matmul, (normal(0, (512, 512)), normal(1, (512, 512))), 512**3, 0),
     ("matmul bf16 512³", matmul, (normal(0, (512, 512), jnp.bfloat16), normal(1, (512, 512), jnp.bfloat16)), 512**3, 0),
@@ -98,10 +98,10 @@ def rates():
     return 512**3 / best(lambda: x @ x, 50), 2 * big.nbytes / best(lambda: np.copyto(into, big), 10)
 
 
-def empty_call():
-    """Seconds of a call of JAX with next to nothing to compute."""
-    program, x = jax.jit(lambda x: x + 1), jnp.zeros((8, 128))
-    return best(lambda: program(x), 300)
+def empty_call(f, arguments):
+    """Seconds of a call of a program with the arrays of `f`, whose handler computes nothing."""
+    result, program = jax.eval_shape(f, *arguments), jax.jit(empty, static_argnums=0)
+    return best(lambda: program(result, *arguments), 300)
 
 
 def kernels_of(f, arguments):
@@ -149,9 +149,8 @@ def main():
     print(f"{smalti.version()}, JAX {jax.__version__}, {os.cpu_count()} processors; times of a call in ms, the least of some")
     smalti.jax.install()
     multiply_adds, bytes_copied = rates()
-    call = empty_call()
     print(f"limits: {multiply_adds / 1e9:.0f} G multiply-adds/s of f32 (NumPy) or {bytes_copied / 1e9:.1f} GB/s (a copy), "
-          f"and {call * 1e6:.0f} µs for a call of JAX\n")
+          "and a call of JAX with the row's arrays whose handler computes nothing\n")
     print(f"{'':<27}{'here':>9}{'from C++':>10}{'limit':>9}{'interpret=True':>16}{'InterpretParams':>17}{'ratios':>17}"
           f"{'of C++':>8}{'of limit':>10}")
     ratios, below = [], []
@@ -160,7 +159,7 @@ def main():
             continue
         program = jax.jit(f)
         ours, alone = measured(program, f, arguments)
-        limit = call + max(work / multiply_adds, data / bytes_copied)
+        limit = empty_call(f, arguments) + max(work / multiply_adds, data / bytes_copied)
         with reference():
             plain = best(lambda: program(*arguments), 3)
         with pltpu.force_tpu_interpret_mode(pltpu.InterpretParams()):
