@@ -1,5 +1,5 @@
-// Recorded cases called from C++ as native code: for each folder the seconds of a call, the least of many. Outputs are in the
-// caller's memory, as in a program of JAX.
+// Recorded cases called from C++ as native code: for each folder the seconds of a call, the least of many. Outputs are
+// in the caller's memory, as in a program of JAX.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
