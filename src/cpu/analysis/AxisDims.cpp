@@ -109,6 +109,9 @@ int AxisDims::axisOf(mlir::Value v, size_t d) const {
   const int axis = nodes_[static_cast<size_t>(root(at->second + static_cast<int>(d)))].axis;
   return axis >= 0 && free(axis) ? axis : -1;
 }
+bool AxisDims::contracted(int axis) const {
+  return llvm::any_of(contracted_, [&](int node) { return nodes_[static_cast<size_t>(root(node))].axis == axis; });
+}
 bool AxisDims::follows(mlir::Value v, int axis) const {
   if (!isShaped(v)) return false;
   for (size_t d = 0; d < shapeOf(v.getType()).size(); ++d)
@@ -176,8 +179,10 @@ void AxisDims::product(mlir::Operation& op) {
   const auto dims = dotDimensionsOf(op);
   mlir::Value lhs = op.getOperand(0), rhs = op.getOperand(1), result = op.getResult(0);
   const auto at = [](const Shape& list, size_t i) { return static_cast<size_t>(list[i]); };
-  for (size_t i = 0; i < dims.lhsContracting.size(); ++i)
+  for (size_t i = 0; i < dims.lhsContracting.size(); ++i) {
     same(lhs, at(dims.lhsContracting, i), rhs, at(dims.rhsContracting, i));
+    contracted_.push_back(first(lhs) + static_cast<int>(dims.lhsContracting[i]));
+  }
   size_t d = 0;
   for (size_t i = 0; i < dims.lhsBatch.size(); ++i, ++d) {
     same(lhs, at(dims.lhsBatch, i), rhs, at(dims.rhsBatch, i));

@@ -29,8 +29,11 @@ class AxisDims {
   /// combined.
   static std::optional<AxisDims> of(const KernelPackage&);
 
-  /// Whether blocks along this axis can be resized without changing what is computed for an element.
+  /// Whether blocks along this axis can be resized without changing what is computed for an element, unless a product
+  /// sums over them.
   bool free(int axis) const { return axes_[static_cast<size_t>(axis)].free; }
+  /// Whether a product sums over blocks along this axis.
+  bool contracted(int axis) const;
   int64_t block(int axis) const { return axes_[static_cast<size_t>(axis)].block; }
   /// The number of array elements along the axis that the grid covers.
   int64_t extent(int axis) const { return axes_[static_cast<size_t>(axis)].extent; }
@@ -67,6 +70,7 @@ class AxisDims {
 
   std::vector<Axis> axes_;
   std::vector<Node> nodes_;
+  std::vector<int> contracted_;  ///< nodes
   llvm::DenseMap<mlir::Value, int> firstNode_;
 };
 

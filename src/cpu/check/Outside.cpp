@@ -7,9 +7,7 @@
 #include "cpu/check/Masks.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
-#include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
-#include "ir/facts/DotDimensions.h"
 #include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -95,14 +93,11 @@ class OutsideByAxis {
  private:
   /// No op combines elements at different positions along the axis.
   bool keepsPositions(const AxisDims& dims, int axis) const {
-    if (!dims.free(axis)) return false;
+    if (!dims.free(axis) || dims.contracted(axis)) return false;
     bool keeps = true;
     kernel_.getBody().front().walk([&](mlir::Operation* op) {
-      if (llvm::none_of(op->getOperands(), [&](mlir::Value v) { return dims.follows(v, axis); })) return;
-      keeps &= maskRuleOf(*op) != MaskRule::none;
-      if (mlir::isa<tpu::MatmulOp>(op))
-        for (const int64_t d : dotDimensionsOf(*op).lhsContracting)
-          keeps &= dims.axisOf(op->getOperand(0), static_cast<size_t>(d)) != axis;
+      if (llvm::any_of(op->getOperands(), [&](mlir::Value v) { return dims.follows(v, axis); }))
+        keeps &= maskRuleOf(*op) != MaskRule::none;
     });
     return keeps;
   }

@@ -58,7 +58,8 @@ class Fitter {
 
  private:
   bool usable(const KernelPackage& package, int axis) const {
-    return dims_->free(axis) && package.kernelFunction().getArgument(static_cast<unsigned>(axis)).use_empty();
+    return dims_->free(axis) && !dims_->contracted(axis) &&
+           package.kernelFunction().getArgument(static_cast<unsigned>(axis)).use_empty();
   }
   bool isPartial(int axis) const { return dims_->extent(axis) % dims_->block(axis) != 0; }
   bool hasPartialBlock(const KernelPackage& package) const {

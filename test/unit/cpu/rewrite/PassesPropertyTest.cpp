@@ -98,7 +98,7 @@ Kernel someElementwise() {
   std::vector<Val> values{k.load(x), k.load(y)};
   const auto one = [&] { return values[*rc::gen::inRange<size_t>(0, values.size())]; };
   const std::string vector = values[0].type;
-  for (int n = *rc::gen::inRange(1, 5); n-- > 0;) switch (*rc::gen::inRange(0, 6)) {
+  for (int n = *rc::gen::inRange(1, 5); n-- > 0;) switch (*rc::gen::inRange(0, 7)) {
       case 0:
       case 1:
         values.push_back(k.binary("arith.addf", one(), one()));
@@ -118,6 +118,25 @@ Kernel someElementwise() {
         values.push_back(
             k.binary("arith.addf", one(), k.splat(k.toFloat(k.id(*rc::gen::inRange(0, 2))), {kBlock, kBlock})));
         break;
+      case 5: {  // sums over all pairs of rows, or of columns, of the block
+        const int side = *rc::gen::inRange(0, 2);
+        const Val pairs = k.fresh(vector), zeros = k.splat(k.f32(0), {kBlock, kBlock});
+        k.raw(
+            fmt::format("{0} = tpu.matmul {1}, {1}, {2} {{dimension_numbers = #tpu.dot_dimension_numbers<[{3}], [{3}], "
+                        "[{4}], [{4}], [0, {4}, 1, {4}], [], []>, transpose_lhs_hint = false}} : {5}, {5}, {5} -> {5}",
+                        pairs.name, one().name, zeros.name, side, 1 - side, vector));
+        const std::string sums = fmt::format("vector<{}xf32>", kBlock),
+                          line = side == 0 ? fmt::format("vector<1x{}xf32>", kBlock)
+                                           : fmt::format("vector<{}x1xf32>", kBlock);
+        const Val zero = k.fresh(sums), sum = k.fresh(sums), up = k.fresh(line), wide = k.fresh(vector);
+        k.raw(fmt::format("{} = arith.constant dense<0.0> : {}", zero.name, sums));
+        k.raw(fmt::format("{} = vector.multi_reduction <add>, {}, {} [{}] : {} to {}", sum.name, pairs.name, zero.name,
+                          side, vector, sums));
+        k.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", up.name, sum.name, sums, line));
+        k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, up.name, line, vector));
+        values.push_back(wide);
+        break;
+      }
       default: {  // the sum of each row of the block
         const std::string row = fmt::format("vector<{}xf32>", kBlock), column = fmt::format("vector<{}x1xf32>", kBlock);
         const Val zero = k.fresh(row), sum = k.fresh(row), up = k.fresh(column), wide = k.fresh(vector);

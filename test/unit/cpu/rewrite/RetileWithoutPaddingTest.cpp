@@ -108,6 +108,24 @@ TEST(RetileWithoutPadding, PiecesOfOtherRowsStay) {
   EXPECT_FALSE(retileWithoutPadding(k.package())) << "a product's blocks are chosen elsewhere";
 }
 
+/// Each block of rows with the sums over its own rows: of pairs of columns, added up for each column.
+TEST(RetileWithoutPadding, BlocksThatAProductSumsOverStay) {
+  TextKernel k({3}, "parallel");
+  const Spec rows{.array = {40, 16}, .block = {16, 16}, .map = "%i, %c0"};
+  const Val x = k.input(rows), o = k.output(rows);
+  const Val v = k.load(x);
+  k.raw("%zero = arith.constant dense<0.0> : vector<16x16xf32>\n%none = arith.constant dense<0.0> : vector<16xf32>");
+  k.raw(
+      fmt::format("%pairs = tpu.matmul {0}, {0}, %zero {{dimension_numbers = #tpu.dot_dimension_numbers<[0], [0], "
+                  "[1], [1], [0, 1, 1, 1], [], []>, transpose_lhs_hint = false}} : {1}, {1}, {1} -> {1}",
+                  v.name, v.type));
+  k.raw(fmt::format("%sums = vector.multi_reduction <add>, %pairs, %none [0] : {} to vector<16xf32>", v.type));
+  k.raw("%row = vector.shape_cast %sums : vector<16xf32> to vector<1x16xf32>");
+  k.raw(fmt::format("%all = vector.broadcast %row : vector<1x16xf32> to {}", v.type));
+  k.store(k.binary("arith.addf", v, {"%all", v.type}), o);
+  EXPECT_FALSE(retileWithoutPadding(k.package()));
+}
+
 TEST(RetileWithoutPadding, ValuesAreTheSame) {
   for (const Shape& shape : {Shape{37, 100}, Shape{3, 5}, Shape{64, 65}, Shape{400, 500}, Shape{1009, 150}})
     for (const auto& [name, dtype] :
