@@ -78,6 +78,12 @@ ffi::Error failed(const std::vector<Finding>& findings) {
   return ffi::Error::Internal(textOf(findings));
 }
 
+/// Of a run: a mistake of the kernel that ends it is one that checks find, too.
+ffi::Error failedRun(const Diagnostic& d) {
+  if (d.code.starts_with("SM4")) keep({Finding{.diagnostic = d}});
+  return failed(d);
+}
+
 /// As the compiler begins its message: each of its passes in its own way.
 std::string_view notImplemented(std::string_view code) {
   if (code == "SM6622" || code == "SM6623") return "Not Implemented: ";
@@ -180,7 +186,7 @@ ffi::Error call(ffi::Dictionary attributes, ffi::RemainingArgs arguments, ffi::R
   auto seat = seatOf(inputTypes, outputTypes, arguments, results);
   if (!seat) return failed(seat.error());
   const auto report = (*executable)->execute_into(seat->inputs, seat->outputs);
-  if (!report) return failed(report.error());
+  if (!report) return failedRun(report.error());
   packInto(packedTargets(seat->outputs, results), seat->outputs);
   return judged(*report);
 }
@@ -215,7 +221,7 @@ ffi::Future callOnDevices(ffi::Dictionary attributes, ffi::RunId run, ffi::Remai
   if (!seat) return refuse(failed(seat.error()));
   seat->done = [promise, position, outputs = seat->outputs,
                 to = packedTargets(seat->outputs, results)](const Outcome& outcome) mutable {
-    if (!outcome) return promise.SetError(failed(outcome.error()));
+    if (!outcome) return promise.SetError(position == 0 ? failedRun(outcome.error()) : failed(outcome.error()));
     packInto(to, outputs);
     ffi::Error error = position == 0 ? judged(**outcome) : ffi::Error::Success();
     if (error.failure())

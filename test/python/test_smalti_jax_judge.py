@@ -45,6 +45,28 @@ def test_check_raises_what_it_found_with_the_users_line(target):
     assert str(caught.value).startswith("error[SM4102]: output 0 depends on uninitialised memory\n")
 
 
+@pytest.mark.parametrize("target", ["cpu", "interpret"])
+@pytest.mark.parametrize("code", ["SM4010", "SM4103"])
+def test_check_raises_mistakes_that_end_the_run_too(code, target):
+    def mistaken(first, x):
+        def kernel(first_ref, x_ref, o_ref, semaphore):
+            if code == "SM4010":
+                o_ref[...] = x_ref[pl.ds(first_ref[0], 8), :]
+            else:
+                pltpu.make_async_copy(x_ref, o_ref, semaphore).wait()
+
+        return pl.pallas_call(kernel, out_shape=x, grid_spec=pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=1, grid=(1,), in_specs=[pl.BlockSpec((8, 128), lambda i, _: (0, 0))],
+            out_specs=pl.BlockSpec((8, 128), lambda i, _: (0, 0)), scratch_shapes=[pltpu.SemaphoreType.DMA]))(first, x)
+
+    with pytest.raises(smalti.CheckError) as caught:
+        smalti.jax.check(mistaken, np.array([4], np.int32), X, target=target)
+    (finding,) = caught.value.findings
+    assert caught.value.code == finding.diagnostic.code == code
+    assert finding.diagnostic.file.endswith("test_smalti_jax_judge.py")
+    assert finding.diagnostic.line == mistaken.__code__.co_firstlineno + (3 if code == "SM4010" else 5)
+
+
 def test_check_leaves_other_errors_alone():
     with pytest.raises(ZeroDivisionError):
         smalti.jax.check(lambda x: 1 / 0, X)
