@@ -29,10 +29,10 @@ Status checkTypes(std::span<const Array> given, const std::vector<ArrayType>& ty
   return checkArrays(given, types, code, what, memoryFault);
 }
 
-bool overlap(const Array& a, const Array& b) {
+/// `aBytes`: those of `a`, which is compared with many arrays.
+bool overlap(const Array& a, int64_t aBytes, const Array& b) {
   const std::less<const std::byte*> before;
-  return a.bytes() > 0 && b.bytes() > 0 && before(a.data(), b.data() + b.bytes()) &&
-         before(b.data(), a.data() + a.bytes());
+  return aBytes > 0 && before(b.data(), a.data() + aBytes) && before(a.data(), b.data() + b.bytes()) && b.bytes() > 0;
 }
 
 Status checkOverlap(std::span<const Array> inputs, std::span<const Array> outputs,
@@ -45,13 +45,14 @@ Status checkOverlap(std::span<const Array> inputs, std::span<const Array> output
                  .help = "give it memory of its own, or take the results of execute()"});
   };
   for (size_t o = 0; o < outputs.size(); ++o) {
+    const int64_t bytes = outputs[o].bytes();
     for (size_t i = 0; i < inputs.size(); ++i) {
       const bool inPlace =
           inputs[i].data() == outputs[o].data() && std::ranges::find(aliases, std::pair(i, o)) != aliases.end();
-      if (!inPlace && overlap(outputs[o], inputs[i])) return refuse(o, "input", i);
+      if (!inPlace && overlap(outputs[o], bytes, inputs[i])) return refuse(o, "input", i);
     }
     for (size_t i = 0; i < o; ++i)
-      if (overlap(outputs[o], outputs[i])) return refuse(o, "output", i);
+      if (overlap(outputs[o], bytes, outputs[i])) return refuse(o, "output", i);
   }
   return {};
 }
