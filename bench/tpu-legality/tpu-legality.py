@@ -22,7 +22,10 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-CHIPS = ["v4", "v5e", "v5p", "v6e", "v7x"]
+sys.path.append(str(ROOT / "tools"))
+
+from chips import CHIPS
+
 FOLDERS = [ROOT.parent / "shared/data/tpu_legality", ROOT.parent / "shared/data/tpu_vmem"]
 
 # The compiler's words → our reason's id. The first that matches counts.

@@ -25,10 +25,11 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+from chips import CORES_PER_DEVICE, DEVICE_KINDS
 from families import family_of
 
-KINDS = {"v4": "TPU v4", "v5e": "TPU v5 lite", "v5p": "TPU v5", "v6e": "TPU v6 lite", "v7x": "TPU7x"}
-CORES = {"v4": 2, "v5p": 2}
 DTYPES = {"bf16": jnp.bfloat16, "f32": jnp.float32, "i32": jnp.int32, "f8_e4m3fn": jnp.float8_e4m3fn}
 
 
@@ -38,7 +39,7 @@ class Lacks(Exception):
 
 def compiling_for(generation):
   """Kernels ask which chip they are compiled for; without a TPU a mesh of devices of that kind answers."""
-  device = jax.sharding.AbstractDevice(device_kind=KINDS[generation], num_cores=CORES.get(generation, 1), platform="tpu")
+  device = jax.sharding.AbstractDevice(device_kind=DEVICE_KINDS[generation], num_cores=CORES_PER_DEVICE[generation], platform="tpu")
   return jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), (), abstract_device=device))
 
 

@@ -14,6 +14,7 @@
 #include "Interruptible.h"
 #include "Options.h"
 #include "XlaCall.h"
+#include "smalti/chips.h"
 #include "smalti/conform.h"
 #include "smalti/error.h"
 #include "smalti/module.h"
@@ -117,6 +118,12 @@ NB_MODULE(_smalti, m) {
   });
   m.def("from_dlpack", &fromDlpack);
   m.def("check_options", [](const OptionList& options) { settingsFrom({}, options); });
+  m.def("chips", [] {  // name, kind of JAX's devices, TensorCores of a device
+    nb::list all;
+    for (const ChipDescription& c : unwrap(chips()))
+      all.append(nb::make_tuple(c.name, c.device_kind, c.cores_per_device));
+    return all;
+  });
   m.def("version", &version);
   addDevice(m);
   addXlaCall(m);

@@ -2,6 +2,7 @@
 
 #include "driver/target/Target.h"
 #include "machine/observers/Registry.h"
+#include "tpu/Chip.h"
 
 namespace smalti::driver {
 
@@ -45,6 +46,12 @@ ExecuteSettings executeSettings(const Options& options) {
 
 RunSettings runSettings(const Options& options, std::optional<machine::Poison> recordedPoison) {
   return {compileOptions(options, recordedPoison), executeSettings(options)};
+}
+
+Status namesKnownChips(const Options& options) {
+  if (options.chip.empty()) return {};
+  if (auto chips = tpu::findChips(options.chip); !chips) return fail(std::move(chips.error()));
+  return {};
 }
 
 void checkEverything(Contract& c) {

@@ -14,6 +14,9 @@ CompileOptions compileOptions(const Options&, std::optional<machine::Poison> rec
 ExecuteSettings executeSettings(const Options&);
 RunSettings runSettings(const Options&, std::optional<machine::Poison> recordedPoison = {});
 
+/// SM6609: the option `chip` names a chip that does not exist. Kernels run without it, but a wrong name is a mistake.
+Status namesKnownChips(const Options&);
+
 /// Every observer on.
 void checkEverything(Contract&);
 

@@ -13,12 +13,10 @@ using namespace abi;
 
 namespace {
 
-using Names = std::array<std::string_view, 5>;
-constexpr Names kV4{"v4:2x2x1", "v4:2x2x2", "v4:2x2x4", "v4:2x4x4", "v4:4x4x4"};
-constexpr Names kV5e{"v5e:2x2", "v5e:2x4", "v5e:4x4", "v5e:4x8", "v5e:8x8"};
-constexpr Names kV5p{"v5p:2x2x1", "v5p:2x2x2", "v5p:2x2x4", "v5p:2x4x4", "v5p:4x4x4"};
-constexpr Names kV6e{"v6e:2x2", "v6e:2x4", "v6e:4x4", "v6e:4x8", "v6e:8x8"};
-constexpr Names kV7x{"tpu7x:2x2x1", "tpu7x:2x2x2", "tpu7x:2x2x4", "tpu7x:2x4x4", "tpu7x:4x4x4"};
+/// Sizes of topologies, smallest first.
+using Sizes = std::array<std::string_view, 5>;
+constexpr Sizes kIn2Dimensions{"2x2", "2x4", "4x4", "4x8", "8x8"};
+constexpr Sizes kIn3Dimensions{"2x2x1", "2x2x2", "2x2x4", "2x4x4", "4x4x4"};
 
 Result<Handle> createTopology(Plugin plugin, std::string_view name, std::string_view config) {
   constexpr std::string_view kConfigOption = "chip_config_name";
@@ -68,29 +66,10 @@ tl::expected<std::string, PluginError> serialized(const Handle& executable) {
 
 }  // namespace
 
-std::span<const ChipTopology> chipTopologies() {
-  // One device of v4 is both cores of the chip, as Google Cloud has it.
-  static constexpr std::array kChips{
-      ChipTopology{"v4", kV4, "megacore"}, ChipTopology{"v5e", kV5e, ""}, ChipTopology{"v5p", kV5p, ""},
-      ChipTopology{"v6e", kV6e, ""},       ChipTopology{"v7x", kV7x, ""},
-  };
-  return kChips;
-}
-
-std::string chipList() {
-  std::string text;
-  for (const ChipTopology& c : chipTopologies()) text += (text.empty() ? "" : ", ") + std::string(c.chip);
-  return text;
-}
-
-const ChipTopology* findChipTopology(std::string_view chip) {
-  for (const ChipTopology& c : chipTopologies())
-    if (c.chip == chip) return &c;
-  return nullptr;
-}
-
 Result<TpuCompiler> TpuCompiler::create(Plugin plugin, const ChipTopology& chip, int64_t devices) {
-  for (const std::string_view name : chip.names) {
+  std::string name;
+  for (const std::string_view size : chip.dimensions == 2 ? kIn2Dimensions : kIn3Dimensions) {
+    name = fmt::format("{}:{}", chip.name, size);
     auto topology = createTopology(plugin, name, chip.config);
     if (!topology) return fail(std::move(topology.error()));
     if (static_cast<int64_t>(numDevices(*topology)) >= devices) return TpuCompiler(std::move(*topology));
@@ -98,7 +77,7 @@ Result<TpuCompiler> TpuCompiler::create(Plugin plugin, const ChipTopology& chip,
   return fail({.code = "SM6804",
                .message = fmt::format("no topology of {} has {} devices", chip.chip, devices),
                .place = {},
-               .need = fmt::format("at most those of '{}'", chip.names.back()),
+               .need = fmt::format("at most those of '{}'", name),
                .have = fmt::format("a module for {} devices", devices)});
 }
 

@@ -1,10 +1,7 @@
 // Google's TPU compiler without a TPU: a plugin's compiler, pointed at a description of devices.
 #pragma once
 
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "pjrt/OptimizedHlo.h"
@@ -12,17 +9,13 @@
 
 namespace smalti::pjrt {
 
-/// How a generation of TPUs is called where topologies are named.
+/// A generation of TPUs as the compiler's topologies name it.
 struct ChipTopology {
-  std::string_view chip;                    ///< "v5e"
-  std::span<const std::string_view> names;  ///< of topologies, smallest first: "v5e:2x2"
-  std::string_view config;                  ///< option chip_config_name; may be empty
+  std::string chip;        ///< "v5e", for messages
+  std::string name;        ///< "v5e" in "v5e:2x2"
+  int64_t dimensions = 0;  ///< of the network between chips: 2 or 3
+  std::string config;      ///< the option chip_config_name; may be empty
 };
-std::span<const ChipTopology> chipTopologies();
-/// "v4, v5e, v5p, v6e, v7x", for messages.
-std::string chipList();
-/// Null when there is no such chip.
-const ChipTopology* findChipTopology(std::string_view chip);
 
 struct Compiled {
   std::vector<KernelUse> kernels;

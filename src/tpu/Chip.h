@@ -16,6 +16,12 @@ struct Chip {
   std::string name;  ///< "v5e"
   std::string title;
 
+  /// Of the chip in other programs.
+  struct Names {
+    std::string deviceKind;      ///< of JAX's devices: "TPU v5 lite"
+    std::string topology;        ///< of the TPU compiler's topologies: "v5e" in "v5e:2x2"
+    std::string topologyConfig;  ///< the compiler's option chip_config_name; may be empty
+  } names;
   struct Device {
     int64_t generation = 0;      ///< 4, 5, 6, 7
     int64_t coresPerChip = 0;    ///< TensorCores
@@ -129,6 +135,7 @@ struct Chip {
 struct ChipFact {
   std::string path;   ///< "memory.vmem_bytes"
   std::string value;  ///< "134217728", "true"
+  bool isText = false;
   std::string help;
   std::string source;
 };

@@ -119,13 +119,18 @@ class Reader {
       const bool whole = std::holds_alternative<ChipKey::Integer>(row.member);
       add(node.source(), fmt::format("'{}' cannot be {}", path(row), have),
           flag ? std::string("true or false")
-               : fmt::format("{} from {:.15g} to {:.15g}: {}", whole ? "a whole number" : "a number", row.min, row.max,
-                             row.help),
+          : std::holds_alternative<ChipKey::Text>(row.member)
+              ? fmt::format("a text: {}", row.help)
+              : fmt::format("{} from {:.15g} to {:.15g}: {}", whole ? "a whole number" : "a number", row.min, row.max,
+                            row.help),
           "");
     };
     if (const auto* flag = std::get_if<ChipKey::Flag>(&row.member)) {
       if (!node.is_boolean()) return impossible(shown(node));
       (*flag)(chip_) = node.value_or(false);
+    } else if (const auto* text = std::get_if<ChipKey::Text>(&row.member)) {
+      if (!node.is_string()) return impossible(shown(node));
+      (*text)(chip_) = node.value_or(std::string());
     } else if (const auto* integer = std::get_if<ChipKey::Integer>(&row.member)) {
       const int64_t v = node.is_integer() ? node.value_or(int64_t{0}) : -1;
       if (!node.is_integer() || static_cast<double>(v) < row.min || static_cast<double>(v) > row.max)
@@ -174,14 +179,16 @@ std::vector<ChipFact> factsOf(const Chip& chip) {
     std::string value;
     if (const auto* flag = std::get_if<ChipKey::Flag>(&row.member))
       value = (*flag)(copy) ? "true" : "false";
+    else if (const auto* text = std::get_if<ChipKey::Text>(&row.member))
+      value = (*text)(copy);
     else if (const auto* integer = std::get_if<ChipKey::Integer>(&row.member))
       value = std::to_string((*integer)(copy));
     else
       value = fmt::format("{:.6g}", std::get<ChipKey::Number>(row.member)(copy));
     std::string path = fmt::format("{}.{}", row.section, row.key);
     const auto source = chip.sources.find(path);
-    facts.push_back(
-        {path, std::move(value), std::string(row.help), source == chip.sources.end() ? "" : source->second});
+    facts.push_back({path, std::move(value), std::holds_alternative<ChipKey::Text>(row.member), std::string(row.help),
+                     source == chip.sources.end() ? "" : source->second});
   }
   return facts;
 }

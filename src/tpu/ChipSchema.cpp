@@ -23,9 +23,17 @@ constexpr double kTiB = 1099511627776.0;
   ChipKey {                                                                                    \
     "spills", KEY, ChipKey::Flag([](Chip& c) -> bool& { return c.spills.MEMBER; }), 0, 1, HELP \
   }
+#define SMALTI_NAME(KEY, MEMBER, HELP)                                                              \
+  ChipKey {                                                                                         \
+    "names", KEY, ChipKey::Text([](Chip& c) -> std::string& { return c.names.MEMBER; }), 0, 0, HELP \
+  }
 
 std::vector<ChipKey> makeSchema() {
   return {
+      SMALTI_NAME("device_kind", deviceKind, "kind of JAX's devices"),
+      SMALTI_NAME("topology", topology, "name of the TPU compiler's topologies, before the colon"),
+      SMALTI_NAME("topology_config", topologyConfig, "the TPU compiler's option chip_config_name; may be empty"),
+
       SMALTI_INTEGER("device", "generation", device.generation, 2, 99, "generation of the TPU"),
       SMALTI_INTEGER("device", "cores_per_chip", device.coresPerChip, 1, 64, "TensorCores of a chip"),
       SMALTI_INTEGER("device", "cores_per_device", device.coresPerDevice, 1, 64, "TensorCores that run one kernel"),

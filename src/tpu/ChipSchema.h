@@ -13,9 +13,10 @@ struct ChipKey {
   using Integer = std::function<int64_t&(Chip&)>;
   using Number = std::function<double&(Chip&)>;
   using Flag = std::function<bool&(Chip&)>;
+  using Text = std::function<std::string&(Chip&)>;
 
   std::string_view section, key;
-  std::variant<Integer, Number, Flag> member;
+  std::variant<Integer, Number, Flag, Text> member;
   double min = 0, max = 0;  ///< of numbers
   std::string_view help;    ///< with the unit
 };

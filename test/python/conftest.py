@@ -10,6 +10,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("SMALTI_BIN_DIR", str(ROOT / "build/release/bin"))
 sys.path.insert(0, str(pathlib.Path(os.environ["SMALTI_BIN_DIR"]).parent / "python"))  # the package `smalti`
 sys.path.append(str(ROOT / "python"))  # after it: smalti_record where the package is not built
+sys.path.append(str(ROOT / "tools"))  # chips
 os.environ.setdefault("SMALTI_CACHE", "off")  # not the folder of whoever runs the tests
 
 

@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
+from chips import CHIPS
 from conftest import ROOT
 
 CASES = ROOT / "test/data/cases"
-CHIPS = ["v4", "v5e", "v5p", "v6e", "v7x"]
 
 
 def smalti_does(smalti, *words, env=None):

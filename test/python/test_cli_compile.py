@@ -7,10 +7,10 @@ import subprocess
 
 import pytest
 
+from chips import CHIPS
 from console_examples import ROOT
 
 CASES = ROOT / "test/data/cases"
-CHIPS = ["v4", "v5e", "v5p", "v6e", "v7x"]
 LEGALITY = ROOT / "../shared/data/tpu_legality"
 SAMPLED = 60  # of 1,968 modules, each for all chips
 
@@ -128,6 +128,20 @@ def test_an_entry_per_file_even_if_it_cannot_be_read(run, libtpu, tmp_path):
     modules = json.loads(done.stdout)["modules"]
     assert [m["error"] and m["error"]["code"] for m in modules] == ["SM1013", "SM1001", None]
     assert modules[2]["chips"]["v5e"]["accepted"]
+
+
+def test_the_common_folder_of_modules_is_printed_once(run, libtpu, tmp_path):
+    text = module(tmp_path, "float32").read_text()
+    for name in ("one/first.mlir", "one/second.mlir", "two/third.mlir"):
+        (tmp_path / "kernels" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "kernels" / name).write_text(text)
+    done = run("kernels", "--chip", "all", "--pjrt-plugin", libtpu)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("modules of kernels\n")
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:] if line and line[0] != "*"] == [
+        "module", "one/first.mlir", "one/second.mlir", "two/third.mlir", "3"]
+    alone = run("kernels/one/first.mlir", "--pjrt-plugin", libtpu).stdout
+    assert "modules of" not in alone and "kernels/one/first.mlir" in alone
 
 
 def test_a_crash_of_the_compiler_is_a_verdict(run, libtpu):

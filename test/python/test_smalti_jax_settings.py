@@ -132,6 +132,24 @@ def test_kernels_are_told_the_chip_that_is_pretended(chip, version):
         assert rows[0] == pltpu.get_tpu_info().vmem_capacity_bytes > 0
 
 
+BLOCK_SIZES = "jax.experimental.pallas.ops.tpu.ragged_paged_attention.tuned_block_sizes"
+
+
+@pytest.mark.parametrize("first", ["import smalti.jax; smalti.jax.install()", f"import {BLOCK_SIZES}"])
+def test_the_module_of_block_sizes_is_told_the_chip_without_being_imported_for_it(first):
+    second = f"import {BLOCK_SIZES}" if "install" in first else "import smalti.jax; smalti.jax.install()"
+    program = (f"import importlib, inspect, sys\n{first}\n"
+               f"imported = {BLOCK_SIZES!r} in sys.modules\n{second}\n"
+               f"module = importlib.import_module({BLOCK_SIZES!r})\n"
+               "with smalti.jax.using(chip='v6e'): kind = module.jax.devices()[0].device_kind\n"
+               "print(imported, kind, module.jax.numpy.__name__, len(inspect.getsource(module)) > 0, len(sys.meta_path))")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    plain = subprocess.run([sys.executable, "-c", "import jax, sys; print(len(sys.meta_path))"], env=environment,
+                           capture_output=True, text=True)
+    assert done.stdout == f"{'install' not in first} TPU v6 lite jax.numpy True {plain.stdout}", done.stderr
+
+
 @pytest.mark.parametrize("options, error, message", [
     ({"chip": "v3"}, ValueError, "chip='v3' is not one of v4, v5e, v5p, v6e, v7x"),
     ({"targett": "cpu"}, smalti.Error, "SM1011"),

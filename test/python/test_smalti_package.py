@@ -151,6 +151,20 @@ def test_check_reports_and_run_raises(mistake):
         report.raise_findings()
 
 
+def test_unknown_chips_are_refused():
+    module = add("f32")
+    inputs = module.make_inputs()
+    for call in (lambda: module.compile(chip="v9"), lambda: smalti.compile(module, chip="v9"),
+                 lambda: module.run(*inputs, chip="v9"), lambda: module.check(*inputs, chip="v9")):
+        with pytest.raises(smalti.Error) as caught:
+            call()
+        assert str(caught.value) == ("error[SM6609]: there is no chip 'v9'\n"
+                                     "  need: v4, v5e, v5p, v6e, v7x, or a chip's .toml file\n"
+                                     "  have: v9\n"
+                                     "  help: did you mean v4?")
+    assert module.compile(chip="all")(*inputs)[0].shape == inputs[0].shape
+
+
 @pytest.fixture
 def mistake():
     module = smalti.load(pathlib.Path(__file__).resolve().parents[2] / "examples/mistakes/missing_init.mlir")

@@ -11,9 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-TOPOLOGIES = {"v4": "v4:2x2x1", "v5e": "v5e:2x2", "v5p": "v5p:2x2x1", "v6e": "v6e:2x2", "v7x": "tpu7x:2x2x1"}
-# One device of v4 is both cores of the chip, as Google Cloud has it.
-TOPOLOGY_OPTIONS = {"v4": {"chip_config_name": "megacore"}}
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+from chips import TOPOLOGIES, TOPOLOGY_OPTIONS
+
 ENVIRONMENT = {
     "TPU_SKIP_MDS_QUERY": "1",
     "JAX_PLATFORMS": "cpu",

@@ -14,9 +14,13 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-CHIPS = ["v4", "v5e", "v5p", "v6e", "v7x"]
+sys.path.append(str(ROOT / "tools"))
+
+from chips import CHIPS
+
 COLUMNS = ["id", "group", "description", "dtype"] + [f"{c}_{k}" for c in CHIPS for k in
                                                     ("verdict", "reason", "code", "error", "vmem_bytes", "xla_vmem_operands")]
 AT_ONCE = 40  # modules a call: what has been asked is kept if the next call is stopped

@@ -9,7 +9,6 @@ import json
 import os
 import threading
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -19,7 +18,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as hlo
 
 from smalti import _smalti
-from smalti.jax import _refusals, _settings, _versions
+from smalti.jax import _chip, _refusals, _settings, _versions
 from smalti.jax._modules import module_of, module_on_devices
 
 TARGET = "smalti"
@@ -38,68 +37,14 @@ def hook() -> None:
             return
         _versions.check(_smalti.xla_interface())
         rules = [(p, _rule(_versions.default_lowering(p))) for p in _versions.primitives()]
-        info = _versions.tpu_info()
-        abstract = _versions.abstract_device()
         handlers = _smalti.xla_handlers()
+        _chip.answer_queries()
         for primitive, rule in rules:
             mlir.register_lowering(primitive, rule, platform="cpu")
             primitive.def_impl(_eager(primitive, primitive.impl))
-        info.registry["cpu"] = lambda: _chip_info(info)
-        if not hasattr(jax.Device, "num_cores"):  # which kernels for several TensorCores ask for
-            jax.Device.num_cores = property(lambda device: _num_cores())
-        abstract.num_cores = _CoresOfAbstractDevice(vars(abstract).get("num_cores"))
-        for module in _versions.modules_that_query_device_kinds():
-            module.jax = _JaxOfChip()
         jax.ffi.register_ffi_target(TARGET, handlers["call"], platform="cpu")
         jax.ffi.register_ffi_target(TARGET_ON_DEVICES, handlers["call_on_devices"], platform="cpu")
         _hooked = True
-
-
-def _chip_info(info: Any) -> Any:
-    """The result of pltpu.get_tpu_info() on a CPU."""
-    settings = _settings.current()
-    if settings is None:
-        raise ValueError("Unsupported TPU device kind: cpu")
-    version = info.ChipVersion(settings.chip.removeprefix("v") if settings.chip == "v7x" else settings.chip)
-    joined = settings.chip in ("v4", "v5p") and settings.cores() == 2  # two TensorCores that are one device
-    return info.get_tpu_info_for_chip(version, 2 if joined else 1)
-
-
-def _num_cores() -> int:
-    """TensorCores of a device."""
-    settings = _settings.current()
-    if settings is None:
-        raise AttributeError("devices for CPUs have no num_cores unless smalti.jax.install() has said how many")
-    return settings.cores()
-
-
-class _JaxOfChip:
-    """The name `jax` in a module that reads only the kind of `jax.devices()[0]`: a device of the chip that kernels query."""
-
-    @staticmethod
-    def devices() -> list[Any]:
-        settings = _settings.current()
-        return jax.devices() if settings is None else [SimpleNamespace(device_kind=_settings.DEVICE_KINDS[settings.chip])]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(jax, name)
-
-
-class _CoresOfAbstractDevice:
-    """The attribute num_cores of the abstract device inside shard_map, which is None in JAX on CPUs."""
-
-    def __init__(self, slot: Any):
-        self._slot = slot  # None where the class has no slots
-
-    def __get__(self, device: Any, owner: Any = None) -> int | None:
-        given = self._slot.__get__(device, owner) if self._slot else vars(device)["num_cores"]
-        return _num_cores() if given is None and _settings.current() else given
-
-    def __set__(self, device: Any, cores: int | None) -> None:
-        if self._slot:
-            self._slot.__set__(device, cores)
-        else:
-            vars(device)["num_cores"] = cores
 
 
 def _cores_of_call(params: dict[str, Any]) -> int:

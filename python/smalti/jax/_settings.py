@@ -7,15 +7,22 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
 from smalti import _smalti
 from smalti._module import Option, option_list
 
-#: chips, and what JAX calls the kind of such a device
-DEVICE_KINDS = {"v4": "TPU v4", "v5e": "TPU v5 lite", "v5p": "TPU v5", "v6e": "TPU v6 lite", "v7x": "TPU7x"}
+
+class Chip(NamedTuple):
+    name: str
+    device_kind: str  #: of JAX's devices
+    cores_per_device: int  #: TensorCores
+
+
+#: the chips that the library describes, by name
+CHIPS = {chip[0]: Chip(*chip) for chip in _smalti.chips()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +35,8 @@ class Settings:
 
     def updated(self, chip: str | None, override_interpret: bool | None, legality: bool | None,
                 options: dict[str, Option]) -> Settings:
-        if chip is not None and chip not in DEVICE_KINDS:
-            raise ValueError(f"chip={chip!r} is not one of {', '.join(DEVICE_KINDS)}")
+        if chip is not None and chip not in CHIPS:
+            raise ValueError(f"chip={chip!r} is not one of {', '.join(CHIPS)}")
         chosen = option_list(options)
         _smalti.check_options(chosen)
         merged = dict(self.options) | dict(chosen)

@@ -10,6 +10,8 @@ from typing import Any
 import jax
 
 OLDEST = (0, 10)
+#: the module that chooses block sizes of ragged paged attention by the kind of `jax.devices()[0]`
+BLOCK_SIZES_BY_DEVICE_KIND = "jax.experimental.pallas.ops.tpu.ragged_paged_attention.tuned_block_sizes"
 
 
 class UnsupportedJax(ImportError):
@@ -51,14 +53,6 @@ def tpu_info() -> Any:
         return importlib.import_module("jax._src.tpu_info")  # since 0.12
     except ImportError:
         return importlib.import_module("jax._src.pallas.mosaic.tpu_info")
-
-
-def modules_that_query_device_kinds() -> list[Any]:
-    """The modules of JAX's kernels that choose block sizes by the kind of `jax.devices()[0]`, if there are any."""
-    try:
-        return [importlib.import_module("jax.experimental.pallas.ops.tpu.ragged_paged_attention.tuned_block_sizes")]
-    except ImportError:
-        return []
 
 
 def abstract_device() -> Any:

@@ -14,7 +14,7 @@
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
 #include "pjrt/FindPlugin.h"
-#include "pjrt/TpuCompiler.h"
+#include "tpu/Chip.h"
 
 namespace smalti::cli {
 namespace {
@@ -130,11 +130,12 @@ int checkAgainst(const Session& session, const std::vector<std::string>& paths, 
                  const std::string& compiler) {
   driver::JudgeRequest request;
   for (const tpu::Chip& chip : chips) {
-    if (!pjrt::findChipTopology(chip.name)) {
+    const auto known = tpu::chipNames();
+    if (std::ranges::find(known, chip.name) == known.end()) {
       session.refuse({.code = "SM6609",
                       .message = fmt::format("Google's compiler does not support chip '{}'", chip.name),
                       .place = {},
-                      .need = fmt::format("one of {}, or all", pjrt::chipList()),
+                      .need = fmt::format("one of {}, or all", fmt::join(known, ", ")),
                       .help = "omit --against to judge the chip by its own file"});
       return kUsage;
     }

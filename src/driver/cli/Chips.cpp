@@ -47,7 +47,8 @@ int show(const Session& session, const ChipsArguments& arguments) {
   term::Table table({{"key"}, {"value"}, {"what it is"}, {"from"}});
   for (const tpu::ChipFact& f : tpu::factsOf(*chip)) {
     table.add({f.path, f.value, f.help, f.source});
-    facts[f.path] = {{"value", Json::parse(f.value)}, {"help", f.help}, {"source", f.source}};
+    facts[f.path] = {
+        {"value", f.isText ? Json(f.value) : Json::parse(f.value)}, {"help", f.help}, {"source", f.source}};
   }
   if (session.json())
     session.printJson({{"chip", chip->name}, {"title", chip->title}, {"facts", std::move(facts)}});

@@ -15,7 +15,7 @@
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
 #include "pjrt/FindPlugin.h"
-#include "pjrt/TpuCompiler.h"
+#include "tpu/Chip.h"
 
 namespace smalti::cli {
 namespace {
@@ -30,14 +30,8 @@ struct CompileArguments {
   std::string outFile, plugin;
 };
 
-std::vector<std::string> allChips() {
-  std::vector<std::string> chips;
-  for (const pjrt::ChipTopology& c : pjrt::chipTopologies()) chips.emplace_back(c.chip);
-  return chips;
-}
-
 Result<std::vector<std::string>> chosenChips(const std::vector<std::string>& named) {
-  const auto all = allChips();
+  const std::vector<std::string> all(tpu::chipNames().begin(), tpu::chipNames().end());
   std::vector<std::string> chips;
   for (const std::string& name : named) {
     if (name == "all") return all;
@@ -144,9 +138,27 @@ Counts countsOf(const std::vector<Asked>& asked, const Verdicts& verdicts) {
   return n;
 }
 
-void printText(const Session& session, const std::vector<Asked>& asked, const std::vector<std::string>& chips,
+/// The folder that contains all of several modules; empty: there is none, or it is the working folder.
+std::filesystem::path commonFolder(const std::vector<Asked>& asked) {
+  if (asked.size() < 2) return {};
+  std::filesystem::path common = std::filesystem::path(asked[0].path).parent_path();
+  for (const Asked& a : asked) {
+    const std::filesystem::path folder = std::filesystem::path(a.path).parent_path();
+    const auto end = std::ranges::mismatch(common, folder).in1;
+    std::filesystem::path shared;
+    for (auto part = common.begin(); part != end; ++part) shared /= *part;
+    common = std::move(shared);
+  }
+  return common == "/" ? std::filesystem::path() : common;
+}
+
+void printText(const Session& session, std::vector<Asked> asked, const std::vector<std::string>& chips,
                const Verdicts& verdicts, double seconds) {
   const bool color = session.colorOut();
+  if (const std::filesystem::path folder = commonFolder(asked); !folder.empty()) {
+    session.print(fmt::format("modules of {}\n", folder.string()));
+    for (Asked& a : asked) a.path = std::filesystem::path(a.path).lexically_relative(folder).string();
+  }
   session.print((chips.size() == 1 ? detailTable(asked, verdicts, color) : chipTable(asked, chips, verdicts, color)) +
                 starNote(verdicts) + "\n");
   ErrorsOnce errors(session);
@@ -217,7 +229,8 @@ void declareCompile(CLI::App& app, Session& session) {
   app.add_option("modules", arguments->paths, "modules, case folders, or folders of them")
       ->required()
       ->type_name("PATH");
-  app.add_option("--chip", arguments->chips, fmt::format("what to compile for: {}, or all", pjrt::chipList()))
+  app.add_option("--chip", arguments->chips,
+                 fmt::format("what to compile for: {}, or all", fmt::join(tpu::chipNames(), ", ")))
       ->delimiter(',')
       ->type_name("CHIP")
       ->capture_default_str();

@@ -16,6 +16,7 @@
 #include "pjrt/CompileOptions.h"
 #include "pjrt/Refusals.h"
 #include "pjrt/TpuCompiler.h"
+#include "tpu/Chip.h"
 
 namespace smalti::driver {
 namespace {
@@ -42,7 +43,11 @@ Result<const pjrt::TpuCompiler*> compilerFor(const std::string& pluginFile, std:
   pjrt::setCompileOnlyEnvironment();
   const auto plugin = pjrt::Plugin::load(pluginFile);
   if (!plugin) return fail(plugin.error());
-  auto compiler = pjrt::TpuCompiler::create(*plugin, *pjrt::findChipTopology(chip), devices);
+  const auto described = tpu::findChip(chip);
+  if (!described) return fail(described.error());
+  const tpu::Chip::Names& names = described->names;
+  auto compiler = pjrt::TpuCompiler::create(
+      *plugin, {described->name, names.topology, described->ici.torusDimensions, names.topologyConfig}, devices);
   if (!compiler) return fail(compiler.error());
   return &compilers.emplace(key, std::move(*compiler)).first->second;
 }

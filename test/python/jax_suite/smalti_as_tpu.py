@@ -15,13 +15,14 @@ import pathlib
 import sys
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
+
 import exact_products
 import pytest
+from chips import CHIPS, CORES_PER_DEVICE, DEVICE_KINDS
 from pallas_clock import Clock, forget
 from pallas_clock import install as install_clock
 
-KINDS = {"v4": "TPU v4", "v5e": "TPU v5 lite", "v5p": "TPU v5", "v6e": "TPU v6 lite", "v7x": "TPU7x"}
-JOINED_CORES = {"v5p": {"cores": 2}, "v4": {"cores": 2}}  # two TensorCores are one device of JAX
 WAYS = ("here", "interpret", "params")  #: this engine, interpret=True, InterpretParams
 
 _interpreted = False  # the test in hand is one that JAX runs on CPUs, with interpret=True
@@ -30,7 +31,7 @@ _forced = contextlib.ExitStack()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--chip", default="v5e", choices=KINDS)
+    parser.addoption("--chip", default="v5e", choices=CHIPS)
     parser.addoption("--devices", default=1, type=int)
     parser.addoption("--way", default="here", choices=WAYS)
     parser.addoption("--names", type=pathlib.Path)
@@ -55,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from smalti.jax import _settings
 
     chip, way = config.getoption("chip"), config.getoption("way")
-    smalti.jax.install(chip=chip, override_interpret=way != "params", **JOINED_CORES.get(chip, {}))
+    smalti.jax.install(chip=chip, override_interpret=way != "params", cores=CORES_PER_DEVICE[chip])
     if way == "here":
         exact_products.install()
     elif way == "interpret":
@@ -63,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     elif way == "params":
         _forced.enter_context(pltpu.force_tpu_interpret_mode(pltpu.InterpretParams()))
     real = jax.Device.device_kind
-    jax.Device.device_kind = property(lambda device: real.__get__(device) if _interpreted else KINDS[chip])
+    jax.Device.device_kind = property(lambda device: real.__get__(device) if _interpreted else DEVICE_KINDS[chip])
     jtu.device_under_test = lambda: "cpu" if _interpreted else "tpu"
     if library := config.getoption("library"):
         _tell_library(library)

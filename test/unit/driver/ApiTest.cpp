@@ -3,11 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
+
+#include "smalti/chips.h"
 
 namespace smalti {
 namespace {
@@ -218,6 +221,40 @@ TEST_F(Api, Settings) {
 error[SM4104]: device 0 core 0 is running
   --> twice.mlir:8:3
 )");
+}
+
+TEST_F(Api, SM6609_ChipsThatDoNotExist) {
+  Settings settings;
+  ASSERT_TRUE(settings.set("chip", "v9"));
+  const std::string refusal = R"(error[SM6609]: there is no chip 'v9'
+  need: v4, v5e, v5p, v6e, v7x, or a chip's .toml file
+  have: v9
+  help: did you mean v4?
+)";
+  const Module module = Module::load(kCase).value();
+  EXPECT_EQ(module.compile(settings).error().str(), refusal);
+  EXPECT_EQ(module.run(module.recorded_inputs().value(), settings).error().str(), refusal);
+  EXPECT_EQ(module.check(module.recorded_inputs().value(), settings).error().str(), refusal);
+  const int line = __LINE__ + 1;
+  auto twice = pallas_call([](Ref x, Ref o) { o[_] = x[_] + x[_]; }, {.out_shape = ShapeDtype{{8, 128}, DType::f32}});
+  try {
+    twice.with(settings)(ones({8, 128}));
+    FAIL() << "the call ran";
+  } catch (const Error& e) {
+    Diagnostic d = e.diagnostic();
+    EXPECT_EQ(d.place.line, line);
+    d.place = {};
+    EXPECT_EQ(d.str(), refusal);
+  }
+}
+
+TEST_F(Api, Chips) {
+  const auto all = chips();
+  ASSERT_TRUE(all) << all.error().str();
+  const auto v5p = std::ranges::find(*all, "v5p", &ChipDescription::name);
+  ASSERT_NE(v5p, all->end());
+  EXPECT_EQ(v5p->device_kind, "TPU v5");
+  EXPECT_EQ(v5p->cores_per_device, 2);
 }
 
 TEST_F(Api, SettingsOfTheEnvironment) {

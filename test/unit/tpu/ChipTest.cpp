@@ -97,6 +97,14 @@ TEST(Chips, SM1041_ImpossibleValuesAreRefusedWithTheirLine) {
 )");
 }
 
+TEST(Chips, SM1041_NamesAreTexts) {
+  EXPECT_EQ(messageOf("device_kind = \"TPU v5 lite\"", "device_kind = 5"),
+            R"(error[SM1041]: 'names.device_kind' cannot be 5
+  --> mine.toml:129:15
+  need: a text: kind of JAX's devices
+)");
+}
+
 TEST(Chips, SM1041_NumbersThatContradictEachOther) {
   EXPECT_EQ(messageOf("bf16_tflops_per_chip = 197", "bf16_tflops_per_chip = 1000"),
             R"(error[SM1041]: the peak is not what the matrix units and the clock give
