@@ -213,12 +213,16 @@ Body someMatmul() {
   const BlockMap left{rows, along}, right{along, -1};
   body.maps = {isLeft ? left : right, isLeft ? right : left, BlockMap{rows, -1}, BlockMap{rows, -1}, BlockMap{-1, -1}};
   const size_t acc = kInputs + kOutputs;
-  body.steps = {{.kind = Step::load, .ref = isLeft ? size_t{0} : size_t{1}},
-                {.kind = Step::load, .ref = isLeft ? size_t{1} : size_t{0}},
-                {.kind = Step::mask, .a = 0, .axis = along, .dimension = 1},
-                {.kind = Step::mask, .a = 1, .axis = along, .dimension = 0},
-                {.kind = Step::product, .a = mostly() ? size_t{2} : size_t{0}, .b = mostly() ? size_t{3} : size_t{1}},
-                {.kind = Step::zero}};
+  // Without any mask, nothing depends on the index along the sum.
+  const Step::Kind mask = mostly() ? Step::mask : Step::zero;
+  const bool masksLeft = mask == Step::mask && mostly(), masksRight = mask == Step::mask && mostly();
+  body.steps = {
+      {.kind = Step::load, .ref = isLeft ? size_t{0} : size_t{1}},
+      {.kind = Step::load, .ref = isLeft ? size_t{1} : size_t{0}},
+      {.kind = mask, .a = 0, .axis = along, .dimension = 1},
+      {.kind = mask, .a = 1, .axis = along, .dimension = 0},
+      {.kind = Step::product, .a = masksLeft ? size_t{2} : size_t{0}, .b = masksRight ? size_t{3} : size_t{1}},
+      {.kind = Step::zero}};
   if (mostly()) body.steps.push_back({.kind = Step::store, .ref = acc, .a = 5, .firstOf = mostly() ? along : rows});
   body.steps.push_back({.kind = Step::load, .ref = acc});
   body.steps.push_back({.kind = Step::add, .a = 6, .b = 4});
@@ -362,7 +366,7 @@ void noProofIsWrong(Body (*some)(), int minProved, int minLeaking) {
 }
 
 TEST(Outside, NoProofHoldsWhereUndefinedElementsReachAResult) { noProofIsWrong(someBody, 50, 50); }
-TEST(Outside, NoProofHoldsWhereUndefinedElementsReachASumOfProducts) { noProofIsWrong(someMatmul, 100, 100); }
+TEST(Outside, NoProofHoldsWhereUndefinedElementsReachASumOfProducts) { noProofIsWrong(someMatmul, 50, 100); }
 
 }  // namespace
 }  // namespace smalti::cpu

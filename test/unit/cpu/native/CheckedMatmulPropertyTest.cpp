@@ -17,6 +17,7 @@ constexpr int64_t kBlock = 8;
 /// At most one mistake each.
 enum class Mistake : uint8_t {
   none,
+  unmasked,
   leftUnmasked,
   rightUnmasked,
   maskTooLong,   ///< elements past the end count
@@ -49,8 +50,9 @@ class RandomMatmul {
     if (mistake != Mistake::neverZeroed)
       k.when(k.compare("eq", k.id(mistake == Mistake::zeroedByRows ? 0 : 2), k.constant(0)),
              [&] { k.store(zeros(), acc); });
-    const Val a = mistake == Mistake::leftUnmasked ? k.load(x) : inside(k.load(x), 1);
-    const Val b = mistake == Mistake::rightUnmasked ? k.load(y) : inside(k.load(y), 0);
+    const bool none = mistake == Mistake::unmasked;
+    const Val a = none || mistake == Mistake::leftUnmasked ? k.load(x) : inside(k.load(x), 1);
+    const Val b = none || mistake == Mistake::rightUnmasked ? k.load(y) : inside(k.load(y), 0);
     k.store(k.binary("arith.addf", k.load(acc), product(a, b)), acc);
     const int64_t last = steps() - (mistake == Mistake::neverStored ? 0 : 1);
     k.when(k.compare("eq", k.id(2), k.constant(static_cast<int32_t>(last))),
