@@ -101,6 +101,9 @@ def bounds(rows):
             said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: memory gives {number(row['loop_limit'])} "
                         f"GB/s, the multiply-adds alone, at their limit, take the keys and values of "
                         f"{number(row['flop_limit'])} GB/s: the limit is the lesser of them.")
+    if any(row.get("flop_limit") for row in best.values()):
+        said[-1] += ("\n  (A key and its value are 256 elements, of which two products with 8 queries make 4,096 flops: 4 per byte of f32, "
+                     "8 of bf16.)")
     near, far = best.get(("softmax 64x1024, in cache", 1)), best.get(("softmax 16384x1024, DRAM", 1))
     if near and far and far["limit"]:
         said.append(f"softmax from DRAM: computing takes one core {number(far['limit'] / near['ours'])} times as long as copying: a "

@@ -198,7 +198,8 @@ def test_the_page_says_what_multiplying_what_is_read_leaves():
     rows = [{**row, "workload": "decode bf16, 8 queries per key", "ours": 11, "limit": 12, "loop_limit": 30, "flop_limit": 12}]
     assert report.bounds(rows) == [
         "decode bf16, 8 queries per key, 1 thread: memory gives 30.0 GB/s, the multiply-adds alone, at their limit, take the "
-        "keys and values of 12.0 GB/s: the limit is the lesser of them."]
+        "keys and values of 12.0 GB/s: the limit is the lesser of them.\n"
+        "  (A key and its value are 256 elements, of which two products with 8 queries make 4,096 flops: 4 per byte of f32, 8 of bf16.)"]
 
 
 def test_workloads_have_names_of_their_own():
