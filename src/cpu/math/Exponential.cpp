@@ -1,7 +1,11 @@
 // exp, exp2, expm1, tanh: x = n ln2 + r with |r| ≤ ln2/2, and a polynomial in r; shorter ones by tables.
+#include <limits>
+#include <optional>
+
 #include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
 #include "cpu/math/Table.h"
+#include "llvm/IR/Instructions.h"
 
 namespace smalti::cpu {
 namespace {
@@ -67,13 +71,46 @@ Lanes exp2ByTable(llvm::ArrayRef<Lanes> operands) {
   return powerOf32nds(rounded, n, polynomial(f, kExp2Piece) * f, x < kMinExp2Argument);
 }
 
+/// Below it results may be denormal.
+constexpr double kMinNormalExp2Argument = -124;
+
+/// What a value can be besides NaN.
+enum class Range : uint8_t {
+  any,
+  normal,       ///< at least kMinNormalExp2Argument
+  normalOrZero  ///< or -∞: the result is 0
+};
+
+/// Kernels replace arguments whose results are negligible: select(x < bound, other, x).
+Range rangeOf(Lanes x) {
+  auto* selected = llvm::dyn_cast<llvm::SelectInst>(x.value());
+  auto* compared = selected ? llvm::dyn_cast<llvm::FCmpInst>(selected->getCondition()) : nullptr;
+  if (!compared || compared->getOperand(0) != selected->getFalseValue()) return Range::any;
+  const auto predicate = compared->getPredicate();
+  const auto numberOf = [](llvm::Value* v) -> std::optional<double> {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(v);
+    if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+    const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+    if (!number || !number->getType()->isFloatTy()) return std::nullopt;
+    return number->getValueAPF().convertToFloat();
+  };
+  const auto bound = numberOf(compared->getOperand(1)), other = numberOf(selected->getTrueValue());
+  const bool less = predicate == llvm::CmpInst::FCMP_OLT || predicate == llvm::CmpInst::FCMP_ULT;
+  if (!less || !bound || !other || !(*bound >= kMinNormalExp2Argument)) return Range::any;
+  if (*other >= kMinNormalExp2Argument) return Range::normal;
+  return *other == -std::numeric_limits<double>::infinity() ? Range::normalOrZero : Range::any;
+}
+
 Lanes exp2(Lanes operand) {
   if (hasWideLanes(operand)) return bySixteen(operand, exp2ByTable);
-  const Lanes x = atMost(atLeast(operand, kMinExp2Argument), 128.25);
+  const Range range = rangeOf(operand);
+  const Lanes x = atMost(range == Range::normal ? operand : atLeast(operand, kMinExp2Argument), 128.25);
   const Lanes rounded = x + kRound;
   const Lanes f = x - (rounded - kRound);
   const Lanes twice = fma(polynomial(f, kExp2), f + f, 2.0);
-  return scaled(twice, rounded, x < -124.0, x <= kMinExp2Argument);
+  if (range == Range::any) return scaled(twice, rounded, x < kMinNormalExp2Argument, x <= kMinExp2Argument);
+  const Lanes y = twice * halfOfPower(rounded);
+  return range == Range::normal ? y : select(x <= kMinExp2Argument, 0.0, y);
 }
 
 Lanes expm1(Lanes operand) {

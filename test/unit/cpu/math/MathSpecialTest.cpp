@@ -30,6 +30,31 @@ void expectUnary(const std::string& name, const Pairs& pairs) {
   }
 }
 
+/// exp2 of arguments below -100 that kernels have replaced takes fewer instructions, and computes the same.
+TEST(MathSpecial, Exp2OfReplacedArguments) {
+  std::vector<float> x{0.0f,  -0.0f, kInf, -kInf,  kNan, kTiny, -kTiny, kMax,
+                       -kMax, 127,   128,  -99.5f, -100, -101,  -151,   0.3f};
+  for (int i = 0; i < 240; ++i) x.push_back(static_cast<float>(i) * 1.37f - 200.0f);
+  for (const float other : {-100.0f, 0.0f, -kInf, -140.0f})
+    for (const float bound : {-100.0f, -140.0f})
+      for (const int lanes : {0, 8, 16}) {
+        const auto replaced = compileLoop(
+            [=](llvm::IRBuilderBase& code, std::span<llvm::Value* const> operands) {
+              auto* type = operands[0]->getType();
+              llvm::Value* isLess = code.CreateFCmpOLT(operands[0], llvm::ConstantFP::get(type, bound));
+              llvm::Value* const now = code.CreateSelect(isLess, llvm::ConstantFP::get(type, other), operands[0]);
+              return emitMath(code, "math.exp2", {&now, 1});
+            },
+            1, lanes);
+        ASSERT_TRUE(replaced) << replaced.error().str();
+        std::vector<float> got(x.size()), arguments = x;
+        replaced->run(arguments.data(), arguments.data(), got.data(), static_cast<int64_t>(x.size()));
+        for (float& v : arguments) v = v < bound ? other : v;
+        const std::vector<float> want = native("math.exp2", arguments, lanes);
+        for (size_t i = 0; i < x.size(); ++i) expectSame(got[i], want[i], "exp2 of " + std::to_string(x[i]));
+      }
+}
+
 TEST(MathSpecial, Exponentials) {
   expectUnary("math.exp", {{0.0f, 1},
                            {-0.0f, 1},
