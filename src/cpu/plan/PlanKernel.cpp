@@ -6,6 +6,7 @@
 #include "cpu/analysis/DramResident.h"
 #include "cpu/analysis/Parallel.h"
 #include "cpu/plan/BodyPlanner.h"
+#include "cpu/plan/RoundInProducts.h"
 #include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/Passes.h"
 #include "ir/KernelArguments.h"
@@ -170,6 +171,7 @@ tl::expected<PlannedKernel, Unsupported> planKernel(const KernelPackage& package
     made.rewritten = optimizeGrid(package, {processor, options.cores}, &made.plan.rewrites);
     if (options.sharesAxes) parallel = planParallel(made.package());
   }
+  if (auto rounding = roundInProducts(made.package(), processor)) made.rewritten = std::move(rounding);
   const KernelPackage& chosen = made.package();
   made.plan.inOrder = parallel.reason;
   auto grid = planGrid(chosen, processor,

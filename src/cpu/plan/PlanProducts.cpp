@@ -3,6 +3,7 @@
 
 #include "cpu/analysis/NativeOps.h"
 #include "cpu/plan/BodyPlanner.h"
+#include "cpu/plan/RoundInProducts.h"
 #include "cpu/product/ProductTypes.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsMxu.h"
@@ -83,7 +84,9 @@ class MatmulPlanner {
     if (!lhsSide) lhsSide = merge(lhs, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
     if (!rhsSide) rhsSide = merge(rhs, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
     const int64_t m = sizeOf(lhs, lhsSide->free), k = sizeOf(lhs, lhsSide->contracting), n = sizeOf(rhs, rhsSide->free);
-    product(*lhsSide, *rhsSide, lhs, rhs, {m, n, k, lhs.dtype, rhs.dtype, sum, false, false, made_.accumulates});
+    GemmShape sizes{m, n, k, lhs.dtype, rhs.dtype, sum, false, false, made_.accumulates};
+    sizes.roundsB = roundsRight(op_);
+    product(*lhsSide, *rhsSide, lhs, rhs, sizes);
     return finish(out, shape);
   }
 
@@ -196,7 +199,9 @@ class MatmulPlanner {
 
   void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const MemoryView& lhs, const MemoryView& rhs,
                GemmShape shape) {
-    const KnownMatrix a = matrixIn(lhs, lhsSide.free, lhsSide.contracting);
+    KnownMatrix a = matrixIn(lhs, lhsSide.free, lhsSide.contracting);
+    if (shape.roundsB && a.transposed)  // only skinny products round, which read rows of A
+      a = *matrixOf(BodyPlanner::denseCopy(lhs), lhsSide.free, lhsSide.contracting);
     const KnownMatrix b = matrixIn(rhs, rhsSide.contracting, rhsSide.free);
     shape.transposedA = a.transposed;
     shape.transposedB = b.transposed;

@@ -35,11 +35,11 @@ bool suitsSkinnyTiles(const GemmShape& s) { return isFloatProduct(s) && s.m <= k
 Strategy chooseStrategy(const ProductFacts& f, const Processor& p) {
   const GemmShape& s = f.shape;
   const int64_t bytes = s.n * s.k * storage_bytes(s.b), cache = p.l1Bytes;
-  // A looked-up B is not in the caches, whatever its size.
-  const bool looksUp = f.blocksOfB > 1 || f.nextBIsKnown;
+  // A looked-up B is not in the caches, whatever its size; one that is rounded must be read once.
+  const bool once = f.blocksOfB > 1 || f.nextBIsKnown || s.roundsB;
   if (suitsGemvDot(s)) return Strategy::gemvDot;
-  if ((looksUp || bytes >= cache) && suitsGemvAxpy(s, p)) return Strategy::gemvAxpy;
-  if ((looksUp || bytes >= cache * 5 / 2) && suitsSkinnyTiles(s)) return Strategy::skinnyTiles;
+  if ((once || bytes >= cache) && suitsGemvAxpy(s, p)) return Strategy::gemvAxpy;
+  if ((once || bytes >= cache * 5 / 2) && suitsSkinnyTiles(s)) return Strategy::skinnyTiles;
   return Strategy::packed;
 }
 
@@ -129,6 +129,7 @@ std::string text(const ProductPlan& p) {
       text += fmt::format(", {} {}blocks", p.blocksOfB, p.interleaves ? "interleaved " : "");
     else if (p.streams > 1)
       text += fmt::format(", {} streams", p.streams);
+    if (s.roundsB) text += ", B rounded to bf16";
     return text + (p.bf16Pairs ? ", bf16 pairs" : "");
   }
   const GemmPlan& g = p.gemm;

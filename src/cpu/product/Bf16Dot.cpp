@@ -9,6 +9,16 @@ Reg asPairs(Builder& b, Reg words, int lanes) {
   return b.CreateBitCast(words, lanes == 1 ? pair : llvm::FixedVectorType::get(pair, static_cast<unsigned>(lanes)));
 }
 
+/// Rounded to the nearest bf16, still as f32. A NaN stays as it is: the product makes it a quiet one.
+Reg roundedToBf16(Builder& b, Reg f32) {
+  llvm::Type* ints = like(f32, b.getInt32Ty());
+  Reg bits = b.CreateBitCast(f32, ints);
+  Reg lowest = b.CreateAnd(b.CreateLShr(bits, 16), llvm::ConstantInt::get(ints, 1));
+  Reg up = b.CreateAdd(bits, b.CreateAdd(lowest, llvm::ConstantInt::get(ints, 0x7fff)));
+  Reg rounded = b.CreateAnd(up, llvm::ConstantInt::get(ints, 0xffff0000u));
+  return b.CreateSelect(b.CreateFCmpUNO(f32, f32), f32, b.CreateBitCast(rounded, f32->getType()));
+}
+
 }  // namespace
 
 bool usesBf16Dot(const RowProduct& p, const Processor& processor) {
@@ -20,14 +30,19 @@ Reg loadCoefficients(Builder& b, DType t, bool pairs, Reg from, int lanes, Reg m
   return asPairs(b, loadElements(b, DType::i16, from, 2 * lanes, mask), lanes);
 }
 
-Values loadRows(NativeLowering& l, DType t, llvm::ArrayRef<Reg> rows, int64_t columns) {
+Reg loadOfB(Builder& b, const GemmShape& s, bool pairs, Reg from, int lanes, Reg mask) {
+  Reg loaded = loadCoefficients(b, s.b, pairs, from, lanes, mask);
+  return s.roundsB ? roundedToBf16(b, loaded) : loaded;
+}
+
+Values loadRows(NativeLowering& l, const GemmShape& s, llvm::ArrayRef<Reg> rows, int64_t columns) {
   Builder& b = l.b;
   const int lanes = l.processor.lanes(4), both = 2 * lanes;
   Values values;
   if (rows.size() == 1) {
     for (int64_t v = 0; v * lanes < columns; ++v)
       values.push_back(
-          loadElements(b, t, elementAt(b, t, rows[0], l.index(v * lanes)), lanes, lanesWithin(l, columns, v)));
+          loadOfB(b, s, false, elementAt(b, s.b, rows[0], l.index(v * lanes)), lanes, lanesWithin(l, columns, v)));
     return values;
   }
   Reg mask = columns < both ? firstLanes(b, both, static_cast<int>(columns)) : nullptr;

@@ -14,9 +14,12 @@ bool usesBf16Dot(const RowProduct&, const Processor&);
 /// mask, which has one lane per element, is not set.
 Reg loadCoefficients(Builder&, DType, bool pairs, Reg from, int lanes, Reg mask = nullptr);
 
+/// The same of B, rounded to bf16 if the product does that.
+Reg loadOfB(Builder&, const GemmShape&, bool pairs, Reg from, int lanes, Reg mask = nullptr);
+
 /// Some columns of a row of B, or pairs of those of two rows, at most two registers full; the columns past them are
 /// 0 and are not read.
-Values loadRows(NativeLowering&, DType, llvm::ArrayRef<Reg> rows, int64_t columns);
+Values loadRows(NativeLowering&, const GemmShape&, llvm::ArrayRef<Reg> rows, int64_t columns);
 
 /// sum + a · b in every lane, of f32 or of pairs.
 Reg addProducts(Builder&, Reg a, Reg b, Reg sum);

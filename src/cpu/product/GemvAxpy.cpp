@@ -116,7 +116,7 @@ class GemvAxpyEmitter {
         Carried rows;
         for (int64_t r = 0; r < rowsPerStep_; ++r)
           rows.push_back(ofRow(block, b_.CreateAdd(j, l_.index(r)), b_.CreateAdd(first, l_.index(v * lanes_)), v));
-        values.push_back(loadRows(l_, s_.b, rows, count));
+        values.push_back(loadRows(l_, s_, rows, count));
       }
       for (int64_t u = 0; u < vectors(count); ++u)
         for (int64_t i = 0; i < s_.m; ++i) {

@@ -126,7 +126,7 @@ class GemvDotEmitter {
       const RowOfB& of = ofB[static_cast<size_t>(row)];
       Reg from = at(of.block->base, s_.b, of.number, d_.bRow, k);
       if (first == 0 && part * width_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
-      Reg y = loadCoefficients(b_, s_.b, pairs_, from, lanes_, mask);
+      Reg y = loadOfB(b_, s_, pairs_, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
         Reg x = held_.empty() ? elementsOfA(first + i, k, mask)
                               : held_[static_cast<size_t>((first + i) * vectors() + part)];

@@ -139,11 +139,12 @@ class MatmulLowering {
 
   void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const View& lhs, const View& rhs,
                const View& result) {
-    const Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting);
-    const Matrix b = matrixIn(l_, rhs, rhsSide.contracting, rhsSide.free);
     const ProductPlan* some = plan_.neededRows ? next() : nullptr;
     const ProductPlan* whole = next();
     if (!whole || (plan_.neededRows && !some)) return;
+    Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting);
+    if (whole->shape.roundsB && a.transposed) a = *matrixOf(l_, l_.denseCopy(lhs), lhsSide.free, lhsSide.contracting);
+    const Matrix b = matrixIn(l_, rhs, rhsSide.contracting, rhsSide.free);
     // The last dimensions of the result are the free ones of the left operand, then of the right one.
     Reg leading = lhsSide.free < 0 ? l_.index(whole->shape.n) : result.strides[resultRow_];
     const auto all = [&] { emitMatrices(*whole, a, b, rhs, result, leading); };

@@ -149,7 +149,7 @@ class SkinnyTilesEmitter {
       else if (of.rowOfA == tileRows_)
         fetchNextColumns(of, rows.back());
     }
-    return loadRows(l_, s_.b, rows, of.columns);
+    return loadRows(l_, s_, rows, of.columns);
   }
 
   /// In all lanes: what row k of B is multiplied by, or those two, for a row of C.

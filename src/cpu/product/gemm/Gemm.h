@@ -23,6 +23,7 @@ struct GemmShape {
   bool accumulate = false;               ///< add to C; else C is overwritten and never read
   bool cachesPackedB = false;            ///< packed B stays in memory of its own, where later products find it
   bool addsRow = false;                  ///< C = A·B + a row vector added to every row (a bias); not with `accumulate`
+  bool roundsB = false;                  ///< B is rounded from f32 to bf16 as it is read; skinny products only
   bool operator==(const GemmShape&) const = default;
 };
 

@@ -1,7 +1,13 @@
 // Products of few rows, which read their matrix row by row, and nests whose rows go through their phases in groups.
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "SmallProducts.h"
@@ -32,6 +38,99 @@ TEST(SkinnyGemm, ProductsOfRowsAndSumsOfRows) {
           same(product(dtype, m, n, k, transposed),
                {smallNumbers(dtype, {m, k}), smallNumbers(dtype, transposed ? Shape{n, k} : Shape{k, n})});
         }
+}
+
+/// Numbers whose rounding to bf16 is up, down, to even from both sides, out of range, and none at all.
+Array roundedNumbers(const Shape& shape, bool special) {
+  constexpr std::array<uint32_t, 8> kBits{0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001,
+                                          0xbf818000, 0,          0x80000000, 0x40400000};
+  constexpr std::array<uint32_t, 8> kSpecial{0x7f800001, 0x7fffffff, 0xffffffff, 0x7f7fffff,
+                                             0x7f800000, 0xff800000, 1,          0x0000ffff};
+  Array a = Array::allocate({DType::f32, shape}).value();
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    const auto at = static_cast<size_t>(i % 7 + i / 11) % 8;
+    const uint32_t bits = special && i % 29 == 0 ? kSpecial[at] : kBits[at];
+    std::memcpy(a.data() + 4 * i, &bits, 4);
+  }
+  return a;
+}
+
+/// left · bf16(right), of which `right` is loaded from scratch in two pages, or from an input.
+TextKernel roundedProduct(int64_t m, int64_t n, int64_t k, bool transposed, bool pages, bool keeps = false) {
+  const Shape rhs = transposed ? Shape{n, k} : Shape{k, n}, parts{2, rhs[0] / 2, rhs[1]};
+  TextKernel kernel;
+  const Val a = kernel.input({.array = {m, k}, .space = "vmem"}),
+            b = kernel.input({.array = pages ? parts : rhs, .space = "vmem"}),
+            c = kernel.output({.array = {m, n}, .space = "vmem"});
+  std::optional<Val> again;
+  if (keeps) again = kernel.output({.array = {m, n}, .space = "vmem"});
+  Val x;
+  if (pages) {
+    const Val buffer = kernel.scratch("f32", parts);
+    kernel.store(kernel.load(b), buffer);
+    x = kernel.load(buffer);
+  } else {
+    x = kernel.load(b);
+  }
+  const auto vector = [](const Shape& s, const char* dtype) {
+    return fmt::format("vector<{}x{}>", fmt::join(s, "x"), dtype);
+  };
+  Val narrow = kernel.fresh(vector(pages ? parts : rhs, "bf16"));
+  kernel.raw(fmt::format("{} = arith.truncf {} : {} to {}", narrow.name, x.name, x.type, narrow.type));
+  if (pages) {
+    const Val joined = kernel.fresh(vector(rhs, "bf16"));
+    kernel.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", joined.name, narrow.name, narrow.type, joined.type));
+    narrow = joined;
+  }
+  const Val zero = kernel.splat(kernel.f32(0), {m, n});
+  const Val left = kernel.load(a);
+  kernel.store(multiplied(kernel, left, narrow, transposed, zero), c);
+  if (again) kernel.store(multiplied(kernel, left, narrow, transposed, zero), *again);
+  return kernel;
+}
+
+TEST(SkinnyGemm, RoundTheirMatrixAsTheyReadIt) {
+  NativeOptions options;
+  options.processor.bf16Dot = options.processor.fastBf16Dot = false;
+  for (const bool transposed : {true, false})
+    for (const bool pages : {true, false})
+      for (const int64_t m : {1, 3, 4, 8})
+        for (const auto& [n, k] : {std::pair<int64_t, int64_t>{64, 128}, {128, 64}, {10, 6}, {36, 300}}) {
+          SCOPED_TRACE(fmt::format("{}x{}x{}{}{}", m, n, k, transposed ? " transposed" : "", pages ? " in pages" : ""));
+          const TextKernel kernel = roundedProduct(m, n, k, transposed, pages);
+          const Shape rhs = transposed ? Shape{n, k} : Shape{k, n};
+          const Array b = roundedNumbers(pages ? Shape{2, rhs[0] / 2, rhs[1]} : rhs, false);
+          same(kernel, {smallNumbers("f32", {m, k}), b}, options);
+          auto made = inspectNative(kernel.package(), options);
+          ASSERT_TRUE(made) << made.error().str();
+          const ProductPlan& plan = made->report.plan->products.at(0);
+          EXPECT_TRUE(plan.shape.roundsB && plan.isSkinny()) << text(plan);
+        }
+}
+
+TEST(SkinnyGemm, RoundedNaNsAndInfinitiesStayWhatTheyAre) {
+  const TextKernel kernel = roundedProduct(4, 64, 128, true, true);
+  const Array ones = f32Array({4, 128}, [](int64_t) { return 1.F; }), b = roundedNumbers({2, 32, 128}, true);
+  const auto got = run(kernel, {ones, b});
+  ASSERT_TRUE(got);
+  for (int64_t row = 0; row < 64; ++row) {
+    float sum = 0;  // NaN, an infinity, or finite: as the sum of the rounded elements
+    for (int64_t i = 0; i < 128; ++i) {
+      const float x = b.as<float>()[row * 128 + i];
+      uint32_t bits = std::bit_cast<uint32_t>(x);
+      bits += 0x7fff + (bits >> 16 & 1);
+      sum += x != x ? x : std::bit_cast<float>(bits & 0xffff0000U);
+    }
+    const float result = got->at(0).as<float>()[row];
+    EXPECT_EQ(result != result, sum != sum) << row;
+    if (sum == sum && std::abs(sum) > 1e38F) EXPECT_EQ(result, sum) << row;
+  }
+}
+
+TEST(SkinnyGemm, ARoundedMatrixThatIsReadTwiceIsStored) {
+  auto made = inspectNative(roundedProduct(4, 64, 128, true, true, true).package(), {});
+  ASSERT_TRUE(made) << made.error().str();
+  EXPECT_FALSE(made->report.plan->products.at(0).shape.roundsB);
 }
 
 /// The inner loop goes along one row of the matrix: its loads follow each other. A short row of the left matrix stays

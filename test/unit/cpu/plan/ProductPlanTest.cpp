@@ -35,6 +35,15 @@ TEST(ProductPlan, AMatrixThatComesFromFarIsReadOnce) {
   EXPECT_EQ(strategyOf({.shape = product(4, columns, 2 * l1 / rowBytes)}), Strategy::packed);
 }
 
+TEST(ProductPlan, AMatrixThatIsRoundedIsReadOnce) {
+  GemmShape rounded = product(4, 128, 64);
+  rounded.roundsB = true;
+  EXPECT_EQ(strategyOf({.shape = rounded}), Strategy::skinnyTiles);
+  EXPECT_EQ(text(planOf({.shape = rounded})), "4x128x64 f32·f32→f32: skinny GEMM, B rounded to bf16");
+  rounded.m = 2;
+  EXPECT_EQ(strategyOf({.shape = rounded}), Strategy::gemvAxpy);
+}
+
 TEST(ProductPlan, ProcessorsWithFewRegistersAddFewerRows) {
   const Processor haswell = *processorNamed("x86_64-unknown-linux-gnu/haswell");
   const GemmShape three = product(3, 1024, 1024);
