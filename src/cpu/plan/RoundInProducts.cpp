@@ -28,10 +28,10 @@ mlir::Value unshaped(mlir::Value v, bool onlyUses) {
   return v;
 }
 
-/// Whether no op between the two writes to memory.
+/// Whether no op between the two, of one block, writes to memory.
 bool onlyReadsBetween(mlir::Operation& from, mlir::Operation& to) {
   for (mlir::Operation* op = from.getNextNode(); op != &to; op = op->getNextNode())
-    if (!op || op->getNumRegions() != 0 || !(isPure(*op) || isLoad(*op))) return false;
+    if (!op || op->getNumRegions() != 0 || mayChangeMemory(*op)) return false;
   return true;
 }
 
