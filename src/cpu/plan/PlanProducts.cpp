@@ -183,6 +183,7 @@ class MatmulPlanner {
   bool readsTarget(const ProductStore& destination, const MemoryView& box) const {
     if (const auto blocks = p_.blocks.find(op_.getOperand(1)); blocks != p_.blocks.end())
       if (llvm::any_of(blocks->second, [&](const MemoryView& block) { return mayOverlap(block, box); })) return true;
+    if (roundsRight(op_) && mayOverlap(p_.view(op_.getOperand(1)), box)) return true;
     const llvm::DenseSet<mlir::Operation*> chain(destination.chain.begin(), destination.chain.end());
     return llvm::any_of(p_.scheduler.pending(), [&](const ScheduledOp& o) {
       return o.isLoad() && mayOverlap(p_.boxOf(o.op), box) && p_.scheduler.isNeededBeyond(o.op->getResult(0), chain);

@@ -4,6 +4,7 @@
 
 #include "cpu/analysis/NativeOps.h"
 #include "cpu/plan/BodyPlanner.h"
+#include "cpu/plan/RoundInProducts.h"
 #include "cpu/product/ConcatOperand.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
@@ -30,7 +31,7 @@ MemoryView settled(BodyPlanner& p, mlir::Value v) {
 PlanResult planShapeCast(BodyPlanner& p, mlir::Operation& op) {
   const Shape to = shapeOf(op.getResult(0).getType());
   p.flush();
-  const MemoryView source = settled(p, op.getOperand(0));
+  const MemoryView source = isReadInPlace(op) ? p.view(op.getOperand(0)) : settled(p, op.getOperand(0));
   const auto view = reshape(source, to);
   p.setView(op.getResult(0), view ? *view : *reshape(BodyPlanner::denseCopy(source), to));
   return {};

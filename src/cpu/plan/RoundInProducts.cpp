@@ -17,7 +17,7 @@
 namespace smalti::cpu {
 namespace {
 
-constexpr llvm::StringLiteral kAttribute("rounds_rhs");
+constexpr llvm::StringLiteral kRounds("rounds_rhs"), kInPlace("in_place");
 
 /// What a value is before it is reshaped.
 mlir::Value unshaped(mlir::Value v, bool onlyUses) {
@@ -54,7 +54,7 @@ Shape withoutUnits(Shape shape) {
 
 /// Whether the rows of the matrix can be read where the load reads: it reads this matrix, or whole rows of scratch,
 /// which has no gaps.
-bool isReadInPlace(mlir::vector::LoadOp load, mlir::Value matrix, const KernelArguments& arguments) {
+bool canReadInPlace(mlir::vector::LoadOp load, mlir::Value matrix, const KernelArguments& arguments) {
   const auto role = arguments.roleOf(load.getBase());
   if (!role) return false;
   const Shape box = shapeOf(load.getType()), all = shapeOf(load.getBase().getType());
@@ -72,14 +72,15 @@ mlir::Value unrounded(tpu::MatmulOp op, const KernelArguments& arguments, const 
   if (!rounding || !right.hasOneUse() || elementDType(rounding.getIn().getType()) != DType::f32) return nullptr;
   auto load = unshaped(rounding.getIn(), false).getDefiningOp<mlir::vector::LoadOp>();
   if (!load || load->getBlock() != op->getBlock() || !onlyReadsBetween(*load, *op) ||
-      !isReadInPlace(load, op->getOperand(1), arguments))
+      !canReadInPlace(load, op->getOperand(1), arguments))
     return nullptr;
   return rounding.getIn();
 }
 
 }  // namespace
 
-bool roundsRight(mlir::Operation& matmul) { return matmul.hasAttr(kAttribute); }
+bool roundsRight(mlir::Operation& matmul) { return matmul.hasAttr(kRounds); }
+bool isReadInPlace(mlir::Operation& shapeCast) { return shapeCast.hasAttr(kInPlace); }
 
 std::optional<KernelPackage> roundInProducts(const KernelPackage& package, const Processor& processor) {
   bool any = false;
@@ -92,9 +93,12 @@ std::optional<KernelPackage> roundInProducts(const KernelPackage& package, const
     if (!from) return;
     mlir::OpBuilder b(op);
     const auto type = llvm::cast<mlir::VectorType>(op->getOperand(1).getType()).clone(b.getF32Type());
-    if (from.getType() != type) from = mlir::vector::ShapeCastOp::create(b, op->getLoc(), type, from);
+    if (from.getType() != type) {
+      from = mlir::vector::ShapeCastOp::create(b, op->getLoc(), type, from);
+      from.getDefiningOp()->setAttr(kInPlace, b.getUnitAttr());
+    }
     op->setOperand(1, from);
-    op->setAttr(kAttribute, b.getUnitAttr());
+    op->setAttr(kRounds, b.getUnitAttr());
   });
   dropUnused(made);
   return made;

@@ -9,14 +9,15 @@ Reg asPairs(Builder& b, Reg words, int lanes) {
   return b.CreateBitCast(words, lanes == 1 ? pair : llvm::FixedVectorType::get(pair, static_cast<unsigned>(lanes)));
 }
 
-/// Rounded to the nearest bf16, still as f32. A NaN stays as it is: the product makes it a quiet one.
+/// Rounded to the nearest bf16, still as f32. A NaN becomes one of all ones, which costs less than to keep it.
 Reg roundedToBf16(Builder& b, Reg f32) {
   llvm::Type* ints = like(f32, b.getInt32Ty());
   Reg bits = b.CreateBitCast(f32, ints);
   Reg lowest = b.CreateAnd(b.CreateLShr(bits, 16), llvm::ConstantInt::get(ints, 1));
   Reg up = b.CreateAdd(bits, b.CreateAdd(lowest, llvm::ConstantInt::get(ints, 0x7fff)));
   Reg rounded = b.CreateAnd(up, llvm::ConstantInt::get(ints, 0xffff0000u));
-  return b.CreateSelect(b.CreateFCmpUNO(f32, f32), f32, b.CreateBitCast(rounded, f32->getType()));
+  Reg isNan = b.CreateSExt(b.CreateFCmpUNO(f32, f32), ints);
+  return b.CreateBitCast(b.CreateOr(rounded, isNan), f32->getType());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cpu/emit/NativeLowering.h"
+#include "cpu/plan/RoundInProducts.h"
 #include "cpu/product/ConcatOperand.h"
 
 namespace smalti::cpu {
@@ -19,7 +20,7 @@ View settled(NativeLowering& l, mlir::Value v) {
 LowerResult lowerShapeCast(NativeLowering& l, mlir::Operation& op) {
   const Shape to = shapeOf(op.getResult(0).getType());
   if (auto ok = l.flush(); !ok) return ok;
-  View source = settled(l, op.getOperand(0));
+  View source = isReadInPlace(op) ? l.view(op.getOperand(0)) : settled(l, op.getOperand(0));
   auto view = reshape(l.b, source, to);
   if (!view) view = reshape(l.b, l.denseCopy(source), to);
   l.setView(op.getResult(0), *view);
