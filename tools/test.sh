@@ -33,8 +33,11 @@ unit_of() { [ -d "test/unit/$1" ] && cmake --build build/release --target "smalt
   ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L "^$1\$" --no-tests=error; }
 ir() { .venv/bin/python /usr/lib/llvm-22/bin/lit -q --no-progress-bar "test/ir${1:+/$1}"; }
 cases() { "$bin/smalti" conform test/data/cases; }
-build_quick() { configured release && cmake --build build/release --target smalti smalti-opt $(printf 'smalti_%s_test ' "$@"); }
-quick_unit() { ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L "^($(IFS='|'; echo "$*"))\$"; }
+build_quick() {
+  local tests=("${@/#/smalti_}")
+  configured release && cmake --build build/release --target smalti smalti-opt "${tests[@]/%/_test}"
+}
+quick_unit() { SMALTI_QUICK_TESTS=1 ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L "^($(IFS='|'; echo "$*"))\$"; }
 # Tests of one file share expensive fixtures. Files that take minutes come first (conftest.py).
 python_of() { .venv/bin/python -m pytest -q test/python/test_*"$1"*.py; }
 python_tests() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile --no-loadscope-reorder test/python; }

@@ -38,9 +38,9 @@ struct Windowed {
   Reg next = nullptr;              ///< address of the next step's block
 };
 
-class KernelLowering {
+class KernelEmitter {
  public:
-  KernelLowering(const PlannedKernel& planned, llvm::Module& module, llvm::Function* function,
+  KernelEmitter(const PlannedKernel& planned, llvm::Module& module, llvm::Function* function,
                  const Processor& processor, NativeReport& report, FallbackOps& interpreted, LowerOptions options)
       : package_(planned.package()),
         kernel_(package_.kernelFunction()),
@@ -359,7 +359,7 @@ tl::expected<LoweredKernel, Unsupported> lowerKernel(const PlannedKernel& planne
       llvm::FunctionType::get(llvm::Type::getInt32Ty(c), {pointer, pointer, pointer, wide, wide}, false),
       llvm::Function::ExternalLinkage, kKernelSymbol, module);
   function->addFnAttr("target-features", processor.features);
-  return KernelLowering(planned, module, function, processor, report, interpreted, options).run();
+  return KernelEmitter(planned, module, function, processor, report, interpreted, options).run();
 }
 
 }  // namespace smalti::cpu

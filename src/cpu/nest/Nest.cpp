@@ -428,7 +428,7 @@ class NestEmitter {
     Reg mask = chunk.mask;
     if (chosen) mask = mask ? b_.CreateAnd(mask, chosen) : chosen;
     if (r.adds) {
-      Reg old = values_.loadFrom(r.target, r.targetMap, chunk);
+      Reg old = values_.loadFrom(r.target, r.targetMap, chunk, r.details->prefetchesTarget);
       const DType t = r.target.dtype;
       value = old->getType()->isFPOrFPVectorTy() ? roundTo(b_, t, b_.CreateFAdd(old, value)) : b_.CreateAdd(old, value);
     }
@@ -445,7 +445,7 @@ class NestEmitter {
   std::vector<EmittedRoot> roots_;
   std::optional<RowBounds> bounds_;  ///< of the outermost row loop; nullopt: all rows
   const int column_ = plan_.column;
-  NestValues values_{l_, s_, plan_, buffers_};
+  NestValues values_{l_, s_, plan_, details_, buffers_};
   NestPlace& at_ = values_.at;
   std::optional<PreviousRow> previousRow_;  ///< computed together with the current columns
 };

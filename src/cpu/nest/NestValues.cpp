@@ -23,11 +23,12 @@ bool isDear(mlir::Value v) {
 }  // namespace
 
 NestValues::NestValues(NativeLowering& lowering, const Segment& segment, const NestPlan& plan,
-                       const std::vector<View>& buffers)
+                       const NestDetails& details, const std::vector<View>& buffers)
     : l_(lowering),
       b_(lowering.b),
       s_(segment),
       plan_(plan),
+      details_(details),
       buffers_(buffers),
       slots_(lowering, plan.rows.bufferedRows()) {}
 
@@ -59,17 +60,11 @@ Elements NestValues::elements(const View& view, const ElementMap& map, const Chu
   return {view, pointer(view, map, chunk), columnStride(view, map)};
 }
 
-/// Not in L1.
-bool NestValues::isWorthPrefetching(const View& view) const {
-  return view.hints.inDram ||
-         (view.memory != View::kValue && view.elements() * storage_bytes(view.dtype) >= l_.processor.l1Bytes / 2);
-}
-
-/// Records what the first phase reads, once even if it is emitted twice.
-Reg NestValues::loadFrom(const View& v, const ElementMap& map, const Chunk& chunk) {
+/// Records the prefetched reads of the first phase, once even if it is emitted twice.
+Reg NestValues::loadFrom(const View& v, const ElementMap& map, const Chunk& chunk, bool isPrefetched) {
   const Elements e = elements(map.flat ? flatView(v, l_.index(1)) : v, map, chunk);
-  if (at.phase == 0 && preheader && !map.flat && chunk.lanes > 1 && e.stride && constantOf(e.stride) == 1 &&
-      isWorthPrefetching(v) &&
+  if (isPrefetched && at.phase == 0 && preheader && !map.flat && chunk.lanes > 1 && e.stride &&
+      constantOf(e.stride) == 1 &&
       llvm::none_of(firstReads_, [&](const auto& read) { return read.first.base == v.base && read.second == map; }))
     firstReads_.push_back({v, map});
   return loadChunk(b_, e, chunk);
@@ -149,11 +144,12 @@ Reg NestValues::compute(mlir::Value v, const ElementMap& map, const Chunk& chunk
     const RowBuffer& row = plan_.rowBuffers.find(v)->second;
     return loadFrom(buffers_[row.buffer], row.map, chunk);
   }
-  if (const View* view = l_.findView(v)) return loadFrom(*view, map, chunk);
+  const bool isPrefetched = details_.prefetched.contains(v);
+  if (const View* view = l_.findView(v)) return loadFrom(*view, map, chunk, isPrefetched);
   const ScheduledOp* p = s_.find(v);
   if (!p) return refuse("a value has no memory");
   mlir::Operation& op = *p->op;
-  if (p->isLoad()) return loadFrom(l_.boxOf(&op), map, chunk);
+  if (p->isLoad()) return loadFrom(l_.boxOf(&op), map, chunk, isPrefetched);
   if (llvm::isa<tpu::IotaOp>(op)) return iota(op, map, chunk);
   if (schedule::isReduction(op)) return refuse("a reduction is used before its row is done");
   if (isRematerializable(*p)) {

@@ -19,13 +19,14 @@ struct NestPlace {
 class NestValues {
  public:
   /// `buffers`: the memory of the plan's buffers.
-  NestValues(NativeLowering&, const Segment&, const NestPlan&, const std::vector<View>& buffers);
+  NestValues(NativeLowering&, const Segment&, const NestPlan&, const NestDetails&, const std::vector<View>& buffers);
 
   /// The elements of a value for a chunk: one register with its lanes, or a scalar if they depend only on the row.
   /// Null, with the reason in `failure`, if there is no code for it.
   Reg eval(mlir::Value, const ElementMap&, const Chunk&);
   Elements elements(const View&, const ElementMap&, const Chunk&);
-  Reg loadFrom(const View&, const ElementMap&, const Chunk&);
+  /// `isPrefetched`: for later rows, the memory is prefetched if this load is contiguous and of the first phase.
+  Reg loadFrom(const View&, const ElementMap&, const Chunk&, bool isPrefetched = false);
   /// Keeps a scalar that is expensive to compute or cannot be computed again.
   void keepForLaterPhases(mlir::Value, const ElementMap&, Reg);
   /// Announces that the current phase will keep the value, so that code emitted earlier may refer to it.
@@ -43,7 +44,6 @@ class NestValues {
   Reg position(const MapEntry&, const Chunk&);
   Reg pointer(const View&, const ElementMap&, const Chunk&);
   Reg columnStride(const View&, const ElementMap&);
-  bool isWorthPrefetching(const View&) const;
   bool isKept(mlir::Value) const;
   Reg compute(mlir::Value, const ElementMap&, const Chunk&);
   Reg computeForRow(mlir::Value, const ElementMap&, const Chunk& one);
@@ -55,6 +55,7 @@ class NestValues {
   Builder& b_;
   const Segment& s_;
   const NestPlan& plan_;
+  const NestDetails& details_;
   const std::vector<View>& buffers_;
   RowSlots slots_;
   std::vector<std::pair<View, ElementMap>> firstReads_;

@@ -26,6 +26,7 @@ struct RootDetails {
   int vectors = 1;  ///< of columns that an iteration of its loop computes
   /// Divisors of rows whose reciprocals are multiplied with instead, where these are accurate enough.
   llvm::SmallVector<RowValue, 1> divisors{};
+  bool prefetchesTarget = false;  ///< of a store that adds: memory is prefetched for later rows
 };
 
 /// The decisions about a nest that its NestPlan does not contain.
@@ -33,6 +34,13 @@ struct NestDetails {
   std::optional<UnitRange> neededRows{};  ///< iterations of the outermost loop; nullopt: all
   std::optional<MaskedLoads> maskedLoads{};
   std::vector<RootDetails> roots{};  ///< by root of the NestPlan
+  /// Loads and earlier values whose memory is prefetched for later rows (RowSchedule::prefetchRows), as far as the
+  /// first phase reads it in contiguous vectors.
+  llvm::DenseSet<mlir::Value> prefetched{};
+
+  bool prefetches() const {
+    return !prefetched.empty() || llvm::any_of(roots, [](const RootDetails& r) { return r.prefetchesTarget; });
+  }
 };
 
 struct PlannedSegment {

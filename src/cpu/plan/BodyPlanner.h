@@ -94,6 +94,7 @@ class BodyPlanner : public schedule::Surroundings {
   std::optional<MaskedLoads> maskedLoadsOf(const schedule::Segment&, const schedule::Nest&,
                                            const std::vector<MemoryView>& buffers) const;
   std::vector<RootDetails> rootDetails(const schedule::Segment&, const schedule::NestPlan&) const;
+  void choosePrefetched(const schedule::Segment&, const schedule::NestPlan&, NestDetails&) const;
   void releaseAfter(mlir::Operation&);
 
   mlir::Operation* current_ = nullptr;  ///< the op that is being planned

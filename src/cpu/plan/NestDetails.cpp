@@ -1,5 +1,5 @@
 // The parts of a nest's plan that depend on the scalars and memory around it: rows that masks leave out, rows that are
-// read in place, reciprocals of divisors, and how many columns an iteration computes.
+// read in place, reciprocals of divisors, how many columns an iteration computes, and memory that is prefetched.
 #include <algorithm>
 
 #include "cpu/plan/BodyPlanner.h"
@@ -71,6 +71,7 @@ NestDetails BodyPlanner::detailsOf(const Segment& segment, const Nest& nest) {
   }
   NestDetails details{.neededRows = neededRowsOf(segment, nest), .roots = rootDetails(segment, plan)};
   if (!details.neededRows) details.maskedLoads = maskedLoadsOf(segment, nest, buffers);
+  choosePrefetched(segment, plan, details);
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     if (!plan.buffers[i].value) continue;
     if (details.maskedLoads) {  // the value is in either memory
@@ -80,6 +81,28 @@ NestDetails BodyPlanner::detailsOf(const Segment& segment, const Nest& nest) {
     setView(plan.buffers[i].value, std::move(buffers[i]));
   }
   return details;
+}
+
+void BodyPlanner::choosePrefetched(const Segment& segment, const NestPlan& plan, NestDetails& details) const {
+  // Later phases issue the prefetches: the first one itself waits for memory.
+  if (plan.phases() == 1) return;
+  const auto isOutsideL1 = [&](const MemoryView& view) {
+    return view.isInDram ||
+           (view.memory != MemoryView::kValue && view.elements() * storage_bytes(view.dtype) >= processor.l1Bytes / 2);
+  };
+  const auto choose = [&](mlir::Value v) {
+    if (const MemoryView* view = v ? findView(v) : nullptr; view && isOutsideL1(*view)) details.prefetched.insert(v);
+  };
+  for (const ScheduledOp& p : segment.ops) {
+    if (p.isLoad() && isOutsideL1(boxOf(p.op))) details.prefetched.insert(p.op->getResult(0));
+    for (const mlir::Value operand : p.op->getOperands()) choose(operand);
+  }
+  for (size_t i = 0; i < plan.roots.size(); ++i) {
+    const Root& root = plan.roots[i];
+    choose(root.value);
+    choose(root.mask);
+    details.roots[i].prefetchesTarget = root.adds && !root.buffer && isOutsideL1(boxOf(segment.ops[root.op].op));
+  }
 }
 
 std::vector<RootDetails> BodyPlanner::rootDetails(const Segment& segment, const NestPlan& plan) const {

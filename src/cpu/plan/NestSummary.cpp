@@ -34,8 +34,7 @@ NestSummary summarise(const schedule::Segment& segment, const schedule::Nest& ne
     s.columns = std::max(s.columns, r.columns);
     ++(r.kind == schedule::Root::Kind::write ? s.stores : s.reductions);
   }
-  const auto readsMemory = [](const schedule::ScheduledOp& p) { return p.access && p.access->isInDram; };
-  if (std::ranges::any_of(segment.ops, readsMemory)) {
+  if (details.prefetches()) {
     s.prefetchRows = plan.rows.prefetchRows;
     s.prefetchLevel = plan.rows.prefetchLevel;
   }

@@ -34,9 +34,9 @@ struct Windowed {
   Reg whole = nullptr;           ///< i1: the block is not partial
 };
 
-class KernelLowering final : StreamSource {
+class DeviceKernelEmitter final : StreamSource {
  public:
-  KernelLowering(const KernelPackage& package, llvm::Module& module, llvm::Function* function, LaunchPlan plan,
+  DeviceKernelEmitter(const KernelPackage& package, llvm::Module& module, llvm::Function* function, LaunchPlan plan,
                  eval::Poison poison)
       : package_(package),
         kernel_(package.kernelFunction()),
@@ -472,7 +472,7 @@ tl::expected<DeviceKernel, cpu::Unsupported> lowerKernel(const KernelPackage& gi
     function->addParamAttr(5, llvm::Attribute::getWithAlignment(c, llvm::Align(64)));
     function->addParamAttr(5, llvm::Attribute::get(c, "nvvm.grid_constant"));
   }
-  KernelLowering lowering(package, module, function, std::move(*plan), options.poison);
+  DeviceKernelEmitter lowering(package, module, function, std::move(*plan), options.poison);
   if (auto ok = lowering.run(); !ok) {
     cpu::Unsupported why = ok.error();
     if (!why.place.known()) why.place = lowering.unsupportedAt();

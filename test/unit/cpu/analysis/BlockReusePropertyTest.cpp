@@ -22,12 +22,13 @@ using machine::testing::Val;
 constexpr size_t kAxes = 3, kDims = 2;
 constexpr int64_t kSize = 4;
 
-/// A grid, and an input whose block coordinates are grid indices, or 0.
+/// A grid, and an input whose block coordinates, or those of a window's first element, are grid indices, or 0.
 struct RandomGrid {
   std::vector<int64_t> bounds;
   std::vector<size_t> order;                        ///< axes, fastest first
   std::array<std::optional<size_t>, kDims> axes{};  ///< of the coordinates; nullopt: 0
-  Shape blocks = Shape(kDims, 1);                   ///< of the array
+  Shape array;
+  bool elementIndexed = *rc::gen::inRange(0, 3) == 0;
 
   RandomGrid() : order(kAxes) {
     for (size_t a = 0; a < kAxes; ++a) bounds.push_back(*rc::gen::inRange<int64_t>(1, 4));
@@ -35,17 +36,19 @@ struct RandomGrid {
     for (size_t a = kAxes; a-- > 1;) std::swap(order[a], order[*rc::gen::inRange<size_t>(0, a + 1)]);
     for (size_t d = 0; d < kDims; ++d) {
       if (const size_t axis = *rc::gen::inRange<size_t>(0, kAxes + 1); axis < kAxes) axes[d] = axis;
-      blocks[d] = axes[d] ? bounds[*axes[d]] : 1;
-      blocks[d] += *rc::gen::inRange(0, 3) == 0;  // the last one is not used
+      int64_t places = axes[d] ? bounds[*axes[d]] : 1;
+      places += *rc::gen::inRange(0, 3) == 0;  // the last one is not used
+      array.push_back(elementIndexed ? kSize + places - 1 : kSize * places);
     }
   }
 
   TextKernel kernel() const {
     const auto coordinate = [&](size_t d) { return axes[d] ? std::string("%") + "ijk"[*axes[d]] : std::string("%c0"); };
     TextKernel k(bounds, "arbitrary");
-    const Val x = k.input({.array = {blocks[0] * kSize, blocks[1] * kSize},
+    const Val x = k.input({.array = array,
                            .block = {kSize, kSize},
-                           .map = coordinate(0) + ", " + coordinate(1)}),
+                           .map = coordinate(0) + ", " + coordinate(1),
+                           .attributes = elementIndexed ? "window_kind = #tpu.element_window<[0, 0], [0, 0]>" : ""}),
               o = k.output({.array = {kSize, kSize}, .block = {kSize, kSize}, .map = "%c0, %c0"});
     k.store(k.load(x), o);
     return k;

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "../../LongTest.h"
 #include "ElementwiseRows.h"
 
 namespace smalti::cpu::testing {
@@ -90,6 +91,7 @@ std::span<const Shape> shapesFor(const std::string& t) {
 }
 
 TEST(NativeAgreement, FloatOps) {
+  SMALTI_LONG_TEST();
   for (const std::string& t : kFloatTypes)
     for (const Shape& shape : shapesFor(t)) {
       Sheet sheet({t}, shape);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "../../LongTest.h"
 #include "Native.h"
 
 namespace smalti::cpu::testing {
@@ -245,6 +246,7 @@ class RandomViews {
 };
 
 TEST(NativeBitcastRef, SD7_ChainsOfViewsAreThoseOfTheMachine) {
+  SMALTI_LONG_TEST();
   RandomViews views(20);
   constexpr int kKernels = 150;
   for (int i = 0; i < kKernels && !::testing::Test::HasFailure(); ++i) views.run();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "../../LongTest.h"
 #include "SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/plan/KernelPlan.h"
@@ -65,6 +66,7 @@ ProductPlan planOf(const TextKernel& kernel) {
 }
 
 TEST(ConcatOperand, BlocksOfColumnsAndOfWhatIsSummed) {
+  SMALTI_LONG_TEST();
   for (const char* dtype : {"f32", "bf16"})
     for (const bool transposed : {true, false})
       for (const int64_t m : {1, 3, 8})

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "../../LongTest.h"
 #include "Native.h"
 #include "OpSamples.h"
 
@@ -101,6 +102,7 @@ std::vector<Array> convolution(TextKernel& k, const ConvCase& p, const std::stri
 }
 
 TEST(NativeConv, EveryAttributeGivesWhatTheMachineGives) {
+  SMALTI_LONG_TEST();
   ConvChooser choose(7);
   const std::vector<std::pair<std::string, std::string>> kTypes{
       {"f32", "f32"}, {"bf16", "f32"}, {"bf16", "bf16"}, {"i8", "i32"}, {"i8", "i8"}};

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../../LongTest.h"
 #include "../../Recordings.h"
 #include "cpu/NativeKernel.h"
 #include "interop/Interop.h"
@@ -15,6 +16,7 @@ namespace smalti::cpu::testing {
 namespace {
 
 TEST(NativeCorpus, NearlyEveryRecordedKernelHasNativeCode) {
+  SMALTI_LONG_TEST();
   namespace fs = std::filesystem;
   const fs::path corpus = smalti::test::recordingsFolder();
   if (!fs::exists(corpus)) GTEST_SKIP() << "no recordings at " << corpus;

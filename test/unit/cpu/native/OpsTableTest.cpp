@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "../../LongTest.h"
 #include "ElementwiseRows.h"
 #include "cpu/emit/ops/Columns.h"
 #include "ir/KernelOps.h"
@@ -109,6 +110,7 @@ std::string page(const Table& table) {
 }
 
 TEST(NativeOps, TheTableIsUpToDate) {
+  SMALTI_LONG_TEST();
   Table table;
   addSamples(table, everySample());
   addTables(table);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../../LongTest.h"
 #include "OpSamples.h"
 #include "cpu/aot/Aot.h"
 
@@ -27,6 +28,7 @@ std::map<std::pair<std::string, std::string>, std::vector<const OpSample*>> grou
 }
 
 TEST(NativeOps, GiveWhatTheMachineGives) {
+  SMALTI_LONG_TEST();
   uint64_t seed = 0;
   for (const auto& [of, samples] : groups()) {
     TextKernel k;
@@ -55,6 +57,7 @@ TEST(NativeOps, GiveWhatTheMachineGives) {
 
 /// Objects that call nothing but libc: no fused multiply-add or conversion of a library.
 TEST(NativeOps, CompileAheadOfTimeForOtherProcessors) {
+  SMALTI_LONG_TEST();
   for (const char* name : {"x86_64-linux-gnu/haswell", "aarch64-linux-gnu/neoverse-n1"}) {
     const auto processor = processorNamed(name);
     ASSERT_TRUE(processor) << name;

@@ -14,7 +14,7 @@ inline NativeOptions tinyCache() {
   return options;
 }
 
-/// One element per row, in all columns.
+/// One element per row in all columns, or one row in all rows.
 inline Val wide(TextKernel& k, const Val& column, const Shape& shape) {
   const Val v = k.fresh(fmt::format("vector<{}x{}xf32>", shape[0], shape[1]));
   k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", v.name, column.name, column.type, v.type));

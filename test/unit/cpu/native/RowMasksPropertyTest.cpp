@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "../../LongTest.h"
 #include "RowKernels.h"
 #include "SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
@@ -161,6 +162,7 @@ bool skipsRows(const TextKernel& k) {
 }
 
 TEST(RowMasks, RandomKernelsStoreWhatTheMachineStores) {
+  SMALTI_LONG_TEST();
   int skipping = 0, computingAll = 0;
   EXPECT_TRUE(rc::check([&] {
     const RandomRows rows;

@@ -1,6 +1,7 @@
 // Kernels that compute rows of which masked stores take some: the others are not computed.
 #include <gtest/gtest.h>
 
+#include "../../LongTest.h"
 #include "RowKernels.h"
 #include "SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
@@ -99,6 +100,7 @@ void check(const Case& c) {
 }
 
 TEST(RowMasks, OthersAreNotMultiplied) {
+  SMALTI_LONG_TEST();
   for (const int64_t group : {1, 2, 4, 8}) {
     check({.group = group});
     EXPECT_EQ(productsOfFewRows(someRows({.group = group})), 2);
@@ -106,11 +108,13 @@ TEST(RowMasks, OthersAreNotMultiplied) {
 }
 
 TEST(RowMasks, WhatIsStoredElsewhereIsComputed) {
+  SMALTI_LONG_TEST();
   check({.storesScores = true});
   EXPECT_EQ(productsOfFewRows(someRows({.storesScores = true})), 1);
 }
 
 TEST(RowMasks, OtherMasksLimitNothing) {
+  SMALTI_LONG_TEST();
   for (const Case& c : {Case{.keep = "ori"}, Case{.keep = "xori"}, Case{.from = "sgt"}, Case{.from = "sle"},
                         Case{.group = 3}, Case{.loadsLate = true}, Case{.countedAlong = 1}}) {
     check(c);

@@ -60,7 +60,7 @@ class RandomBody {
 
   void step() {
     const Bounded a = any(), b = values_.back();
-    switch (below(14)) {
+    switch (below(16)) {
       case 0:
         add({k_.load(anyRef(), kBoxShape, start()), largestStored_});
         break;
@@ -92,6 +92,23 @@ class RandomBody {
         const Val moved = transposed(transposed(a.v, kHeight, kWidth), kWidth, kHeight);
         const Val sum = k_.binary("arith.addf", moved, b.v);
         add({multiplied(k_, sum, square_, false, zeros_), (a.most + b.most) * 4 * kWidth});
+        break;
+      }
+      case 12: {  // a store comes between the broadcast of a loaded row and its use
+        const Val& ref = anyRef();
+        const std::vector<Val> at = start();
+        const Bounded row{wide(k_, k_.load(ref, {1, kWidth}, at), kBoxShape), largestStored_};
+        k_.store(b.v, ref, at);
+        largestStored_ = std::max(largestStored_, b.most);
+        add({k_.binary("arith.addf", row.v, a.v), row.most + a.most});
+        break;
+      }
+      case 13: {  // a box is stored where it overlaps the one that it was computed from
+        const Val& ref = anyRef();
+        const Val sum = k_.binary("arith.addf", k_.load(ref, kBoxShape, start()), a.v);
+        if (largestStored_ + a.most >= kExact) break;
+        largestStored_ += a.most;
+        k_.store(sum, ref, start());
         break;
       }
       case 9:

@@ -1,6 +1,7 @@
 #include <array>
 #include <limits>
 
+#include "../../LongTest.h"
 #include "GemmHarness.h"
 #include "cpu/product/gemm/Tiles.h"
 #include "llvm/IR/InstIterator.h"
@@ -51,6 +52,7 @@ TEST(Gemm, RandomShapes) {
 }
 
 TEST(Gemm, SeveralBlocks) {
+  SMALTI_LONG_TEST();
   Processor p = hostProcessor();  // as if it had caches for a few tiles
   p.l2Bytes = 128 << 10;
   p.l3Bytes = 2 << 20;
@@ -188,6 +190,7 @@ TEST(Gemm, ProcessorsWithoutDotProductsGiveTheSame) {
 }
 
 TEST(Gemm, OtherProcessorsGetCode) {
+  SMALTI_LONG_TEST();
   for (const char* processorName :
        {"haswell", "sapphirerapids", "znver4", "x86-64", "alderlake", "aarch64-linux-gnu/neoverse-n1"}) {
     auto p = processorNamed(processorName);
