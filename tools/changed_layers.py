@@ -21,21 +21,26 @@ def changed_files():
         git("diff", "--name-only", "HEAD~1").splitlines()
 
 
-def layers_of(files, may_include):
-    """The layers of these files with all that include them."""
+def layers_of(files, table):
+    """The layers of these files with all that include them, completely or in part."""
+    layers = {name: list(below) for name, below in table.items() if isinstance(below, list)}
+    for file, more in table["files"].items():
+        layers[file.split("/")[0]] += more
+    for layer in table["shared"]:
+        layers[layer].append("cpu")
     touched = set()
     for file in files:
         parts = pathlib.Path(file).parts
         layer = parts[1] if parts[0] == "src" and len(parts) > 2 else parts[2] if parts[:2] == ("test", "unit") else None
-        if layer in may_include:
+        if layer in layers:
             touched.add(layer)
         elif parts[:2] == ("test", "unit") or file.startswith(NO_UNIT_TESTS):
             continue
         else:
-            return list(may_include)
-    while more := {l for l, below in may_include.items() if touched & set(below)} - touched:
+            return list(layers)
+    while more := {l for l, below in layers.items() if touched & set(below)} - touched:
         touched |= more
-    return [l for l in may_include if l in touched]
+    return [l for l in layers if l in touched]
 
 
 def has_tests(layer):
@@ -44,5 +49,4 @@ def has_tests(layer):
 
 if __name__ == "__main__":
     table = tomllib.loads((ROOT / "tools/layers.toml").read_text())
-    table.pop("files")
     print("\n".join(filter(has_tests, layers_of(changed_files(), table))))

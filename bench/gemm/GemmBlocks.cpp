@@ -79,7 +79,7 @@ void measure(const Row& row, bench::Arithmetic limit, double seconds) {
   for (int i = 0; i < 5; ++i) {  // the first one warms the compiler up
     const double begin = now();
     ModuleBuilder builder(hostProcessor(), "gemm");
-    llvm::Function* f = emitGemm(*builder.module, s, hostProcessor());
+    llvm::Function* f = emitGemm(*builder.module, planGemm(s, hostProcessor()));
     f->setLinkage(llvm::GlobalValue::ExternalLinkage);
     symbol = f->getName().str();
     report = {};

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <tl/expected.hpp>
+
 #include "smalti/diagnostic.h"
 
 namespace smalti::cpu {
@@ -20,5 +22,9 @@ struct Unsupported {
   SourcePlace place{};  ///< of the op in the user's source
   bool empty() const { return reason.empty(); }
 };
+
+/// Success, or the reason why there is no native code.
+using NativeResult = tl::expected<void, Unsupported>;
+inline tl::unexpected<Unsupported> unsupported(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
 
 }  // namespace smalti::cpu

@@ -26,18 +26,18 @@ bool BodyScheduler::isIdle() const {
 int BodyScheduler::lastNeed(mlir::Value v) const {
   int last = liveness_.lastUse(v);
   for (mlir::Operation* user : v.getUsers())
-    if (!done_.contains(user) && user->getNumResults() == 1 && isRematerializableShapeOp(*user))
+    if (!isDone(user) && user->getNumResults() == 1 && isRematerializableShapeOp(*user))
       last = std::max(last, lastNeed(user->getResult(0)));
   return last;
 }
 
 bool BodyScheduler::isNeededLater(mlir::Value v) const {
-  return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) { return !done_.contains(user); });
+  return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) { return !isDone(user); });
 }
 
 bool BodyScheduler::isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const {
   return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) {
-    if (done_.contains(user) || here.contains(user)) return false;
+    if (isDone(user) || here.contains(user)) return false;
     return !isRematerializableShapeOp(*user) || user->getNumResults() != 1 || isNeededBeyond(user->getResult(0), here);
   });
 }
@@ -52,7 +52,7 @@ std::vector<size_t> BodyScheduler::lastNeeds(const llvm::DenseMap<mlir::Operatio
       const auto at = position.find(user);
       if (at != position.end())
         last[i] = std::max(last[i], isRematerializable(pending_[at->second]) ? last[at->second] : at->second);
-      else if (!done_.contains(user))
+      else if (!isDone(user))
         last[i] = pending_.size();
     }
   }
@@ -65,7 +65,7 @@ llvm::DenseSet<mlir::Operation*> BodyScheduler::opsToMaterialise(Flush flush) co
   llvm::DenseMap<mlir::Operation*, size_t> position;
   for (size_t i = 0; i < pending_.size(); ++i) position[pending_[i].op] = i;
   const std::vector<size_t> last = lastNeeds(position);
-  const auto isOutside = [&](mlir::Operation* user) { return !position.contains(user) && !done_.contains(user); };
+  const auto isOutside = [&](mlir::Operation* user) { return !position.contains(user) && !isDone(user); };
   llvm::DenseSet<mlir::Operation*> ops;
   for (size_t i = 0; i < pending_.size(); ++i) {
     const ScheduledOp& p = pending_[i];
@@ -97,7 +97,7 @@ void BodyScheduler::finish(const Segment& segment, Flush flush) {
   std::vector<ScheduledOp> rest;
   for (size_t i = segment.ops.size(); i-- > 0;) {
     const ScheduledOp& p = segment.ops[i];
-    if (done_.contains(p.op)) continue;
+    if (isDone(p.op)) continue;
     if (flush == Flush::values && isNeededLater(p.op->getResult(0)))
       rest.push_back(p);
     else

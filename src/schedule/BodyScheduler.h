@@ -47,6 +47,8 @@ class BodyScheduler {
   llvm::DenseSet<mlir::Operation*> opsToMaterialise(Flush) const;
   std::vector<size_t> lastNeeds(const llvm::DenseMap<mlir::Operation*, size_t>& position) const;
   bool isNeededLater(mlir::Value) const;
+  /// Computed, or dead: it needs its operands no more.
+  bool isDone(mlir::Operation* op) const { return done_.contains(op) || liveness_.dead(op); }
 
   Liveness liveness_;
   int segments_ = 0;  ///< number of segments taken so far

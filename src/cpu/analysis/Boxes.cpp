@@ -64,7 +64,7 @@ bool Boxes::contains(const Box& box) const {
   return false;
 }
 
-Boxes Boxes::both(const Boxes& a, const Boxes& b) {
+Boxes Boxes::intersect(const Boxes& a, const Boxes& b) {
   if (a == b) return a;
   Boxes result;
   for (const Box& x : a.boxes_)

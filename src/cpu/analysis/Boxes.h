@@ -19,7 +19,7 @@ class Boxes {
   void add(const Box&);
   bool contains(const Box&) const;
   /// The intersection.
-  static Boxes both(const Boxes&, const Boxes&);
+  static Boxes intersect(const Boxes&, const Boxes&);
   bool operator==(const Boxes&) const = default;
 
  private:

@@ -149,7 +149,7 @@ class Follower {
     }
     const State after = std::exchange(state_, before);
     mlir::Operation* no = block(op.getElseRegion().front());
-    for (size_t i = 0; i < state_.size(); ++i) state_[i] = Boxes::both(state_[i], after[i]);
+    for (size_t i = 0; i < state_.size(); ++i) state_[i] = Boxes::intersect(state_[i], after[i]);
     for (unsigned i = 0; i < op.getNumResults(); ++i) {
       const auto a = integers_.find(yes->getOperand(i)), b = integers_.find(no->getOperand(i));
       integers_.set(op.getResult(i), a == b ? a : std::nullopt);

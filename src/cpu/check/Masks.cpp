@@ -41,7 +41,7 @@ mlir::Value reduceMask(mlir::OpBuilder& b, mlir::Location at, mlir::Value mask, 
   return mlir::arith::CmpIOp::create(b, at, mlir::arith::CmpIPredicate::ne, all, splat(0));
 }
 
-mlir::Value both(mlir::OpBuilder& b, mlir::Location at, mlir::Value x, mlir::Value y) {
+mlir::Value logicalAnd(mlir::OpBuilder& b, mlir::Location at, mlir::Value x, mlir::Value y) {
   if (!x || !y) return x ? x : y;
   return mlir::arith::AndIOp::create(b, at, x, y);
 }
@@ -62,7 +62,7 @@ mlir::Value selectMask(mlir::OpBuilder& b, mlir::Operation& op, const MaskMap& m
     if (!y) y = emitConstant(b, at, type, true);
     picked = mlir::arith::SelectOp::create(b, at, op.getOperand(0), x, y);
   }
-  return both(b, at, picked, condition ? broadcast(b, at, condition, type) : mlir::Value());
+  return logicalAnd(b, at, picked, condition ? broadcast(b, at, condition, type) : mlir::Value());
 }
 
 /// The op on masks instead of values.
@@ -87,7 +87,7 @@ mlir::Value reductionMask(mlir::OpBuilder& b, mlir::Operation& op, const MaskMap
   const auto dims = integersAttribute(op, "reduction_dims");
   llvm::SmallVector<bool> reduced(shapeOf(op.getOperand(0).getType()).size(), false);
   for (const int64_t d : dims) reduced[static_cast<size_t>(d)] = true;
-  return both(b, op.getLoc(), reduceMask(b, op.getLoc(), in, reduced), start);
+  return logicalAnd(b, op.getLoc(), reduceMask(b, op.getLoc(), in, reduced), start);
 }
 
 /// One side of a product: rows (or columns) all of whose elements are defined, spread over the result.
@@ -108,7 +108,7 @@ mlir::Value productMask(mlir::OpBuilder& b, mlir::Operation& op, const MaskMap& 
   const mlir::Location at = op.getLoc();
   const mlir::Value l = sideMask(b, at, masks.lookup(op.getOperand(0)), dims.lhsContracting[0], true, type);
   const mlir::Value r = sideMask(b, at, masks.lookup(op.getOperand(1)), dims.rhsContracting[0], false, type);
-  return both(b, at, both(b, at, l, r), masks.lookup(op.getOperand(2)));
+  return logicalAnd(b, at, logicalAnd(b, at, l, r), masks.lookup(op.getOperand(2)));
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ mlir::Value emitMask(mlir::OpBuilder& b, mlir::Operation& op, MaskRule rule, con
   switch (rule) {
     case MaskRule::elementwise: {
       mlir::Value mask;
-      for (const mlir::Value v : op.getOperands()) mask = both(b, op.getLoc(), mask, masks.lookup(v));
+      for (const mlir::Value v : op.getOperands()) mask = logicalAnd(b, op.getLoc(), mask, masks.lookup(v));
       return mask;
     }
     case MaskRule::select:

@@ -160,7 +160,7 @@ int FallbackContext::run(int op, void** pointers) {
   return state && *state == machine::RunState::finished ? 0 : 1;
 }
 
-LowerResult lowerByInterpreter(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerByInterpreter(NativeLowering& l, mlir::Operation& op) {
   const std::string name = op.getName().getStringRef().str();
   const bool hasEffect = llvm::isa<tpu::LogOp, tpu::LogBufferOp, tpu::PrngSetSeed32Op, tpu::PrngRandomBitsOp>(op);
   if (!(isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)

@@ -41,7 +41,7 @@ struct Windowed {
 class KernelEmitter {
  public:
   KernelEmitter(const PlannedKernel& planned, llvm::Module& module, llvm::Function* function,
-                 const Processor& processor, NativeReport& report, FallbackOps& interpreted, LowerOptions options)
+                const Processor& processor, NativeReport& report, FallbackOps& interpreted, LowerOptions options)
       : package_(planned.package()),
         kernel_(package_.kernelFunction()),
         arguments_(package_),
@@ -99,7 +99,7 @@ class KernelEmitter {
     return v;
   }
 
-  LowerResult arguments() {
+  NativeResult arguments() {
     size_t operand = 0;
     kernel_.walk([&](tpu::SemBarrierOp) {
       if (!l_.barrier.base) l_.barrier = undefinedBuffer(DType::semaphore, DType::semaphore, {});
@@ -178,9 +178,9 @@ class KernelEmitter {
 
   // ---- the grid
 
-  LowerResult grid(size_t d) {
+  NativeResult grid(size_t d) {
     if (d == 0 && shared_ > 0) {
-      LowerResult ok;
+      NativeResult ok;
       l_.loop(l_.function->getArg(3), l_.function->getArg(4), l_.index(1), [&](Reg point) {
         Reg rest = point;
         std::vector<Reg> at(static_cast<size_t>(shared_));
@@ -194,7 +194,7 @@ class KernelEmitter {
       return ok;
     }
     if (d == rank()) return step();
-    LowerResult ok;
+    NativeResult ok;
     l_.loop(l_.index(0), bounds_[d], l_.index(1), [&](Reg i) {
       indices_.resize(d);
       indices_.push_back(i);
@@ -203,7 +203,7 @@ class KernelEmitter {
     return ok;
   }
 
-  LowerResult step() {
+  NativeResult step() {
     for (size_t d = 0; d < rank(); ++d)
       l_.setScalar(kernel_.getArgument(static_cast<unsigned>(d)), b_.CreateTrunc(indices_[d], b_.getInt32Ty()));
     measureStep(l_, signature().grid, bounds_, indices_);
@@ -219,7 +219,7 @@ class KernelEmitter {
   }
 
   /// Computes the position of this step's block.
-  LowerResult computeBlockOffset(Windowed& w) {
+  NativeResult computeBlockOffset(Windowed& w) {
     if (w.plan->prefetchesNext) {
       std::vector<Reg> next = indices_;
       Reg last = b_.CreateSub(bounds_.back(), l_.index(1));
@@ -241,7 +241,7 @@ class KernelEmitter {
   }
 
   /// The block of the step of these indices.
-  LowerResult computeBlockOffset(Windowed& w, const std::vector<Reg>& indices) {
+  NativeResult computeBlockOffset(Windowed& w, const std::vector<Reg>& indices) {
     mlir::Block& body = w.map.getBody().front();
     for (unsigned a = 0; a < body.getNumArguments(); ++a) {
       if (a < rank())
@@ -274,7 +274,7 @@ class KernelEmitter {
   }
 
   /// Binds the kernel's ref to the block: to the array itself if the block is inside it.
-  LowerResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
+  NativeResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
     const Shape& bounds = w.window->bounds;
     View view = slice(b_, w.array, w.starts, bounds);
     if (w.plan->access == BlockAccess::copied) {

@@ -277,7 +277,7 @@ void NativeLowering::fill(const View& to, Reg element) {
 
 // ---- blocks
 
-LowerResult NativeLowering::lowerBlock(mlir::Block& block) {
+NativeResult NativeLowering::lowerBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
     const bool checksBounds = isLoad(op);
     if (llvm::isa<mlir::arith::ConstantOp>(op) || plan.covered.contains(&op) ||
@@ -295,14 +295,14 @@ LowerResult NativeLowering::lowerBlock(mlir::Block& block) {
   return failure_;
 }
 
-LowerResult NativeLowering::lowerOp(mlir::Operation& op) {
+NativeResult NativeLowering::lowerOp(mlir::Operation& op) {
   mlir::Operation* outer = std::exchange(current_, &op);
-  LowerResult done = atOp(lowerHere(op), op);
+  NativeResult done = atOp(lowerHere(op), op);
   current_ = outer;
   return done;
 }
 
-LowerResult NativeLowering::atOp(LowerResult done, mlir::Operation& op) {
+NativeResult NativeLowering::atOp(NativeResult done, mlir::Operation& op) {
   if (!done && done.error().op.empty()) {
     done.error().op = op.getName().getStringRef().str();
     done.error().place = placeOf(op.getLoc());
@@ -310,7 +310,7 @@ LowerResult NativeLowering::atOp(LowerResult done, mlir::Operation& op) {
   return done;
 }
 
-LowerResult NativeLowering::lowerHere(mlir::Operation& op) {
+NativeResult NativeLowering::lowerHere(mlir::Operation& op) {
   if (isCollected(op)) return {};  // deferred
   if (LowerOp lower = findLowering(op)) {
     const MeasuredCode part(*this, worthMeasuring(op) ? std::vector{&op} : std::vector<mlir::Operation*>());
@@ -333,14 +333,14 @@ LowerResult NativeLowering::lowerHere(mlir::Operation& op) {
 
 // ---- deferred vector ops
 
-LowerResult NativeLowering::flushIfPlanned(FlushPoint point) {
+NativeResult NativeLowering::flushIfPlanned(FlushPoint point) {
   while (nextFlush_ < plan.flushes.size() && plan.flushes[nextFlush_].at == current_ &&
          plan.flushes[nextFlush_].point == point)
     if (auto ok = emitPlanned(point); !ok) return ok;
   return {};
 }
 
-LowerResult NativeLowering::emitPlanned(FlushPoint point) {
+NativeResult NativeLowering::emitPlanned(FlushPoint point) {
   if (nextFlush_ == plan.flushes.size()) return unsupported(kOtherPlan);
   const PlannedFlush& planned = plan.flushes[nextFlush_++];
   if (planned.at != current_ || planned.point != point) return unsupported(kOtherPlan);
@@ -350,7 +350,7 @@ LowerResult NativeLowering::emitPlanned(FlushPoint point) {
   return {};
 }
 
-LowerResult NativeLowering::emitNests(const PlannedSegment& planned) {
+NativeResult NativeLowering::emitNests(const PlannedSegment& planned) {
   const Segment& segment = planned.segment;
   for (size_t i = 0; i < segment.nests.size(); ++i) {
     const Nest& nest = segment.nests[i];

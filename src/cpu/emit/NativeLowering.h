@@ -24,10 +24,6 @@
 
 namespace smalti::cpu {
 
-/// Success, or the reason why there is no native code.
-using LowerResult = tl::expected<void, Unsupported>;
-inline tl::unexpected<Unsupported> unsupported(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
-
 class FallbackOps;
 struct PackedView;
 
@@ -114,8 +110,8 @@ class NativeLowering {
   void when(Reg condition, const std::function<void()>& body);
   void ifElse(Reg condition, const std::function<void()>& body, const std::function<void()>& otherwise);
   /// Lowers the ops of the block but its terminator; then every value that is still needed is in memory or a register.
-  LowerResult lowerBlock(mlir::Block&);
-  LowerResult lowerOp(mlir::Operation&);
+  NativeResult lowerBlock(mlir::Block&);
+  NativeResult lowerOp(mlir::Operation&);
   /// Copies the elements of a view into another of the same shape.
   void copy(const View& from, const View& to);
   View denseCopy(const View&);
@@ -128,18 +124,18 @@ class NativeLowering {
   /// The box that a deferred load or store accesses.
   const View& boxOf(mlir::Operation* op) const { return boxes_.find(op)->second; }
   /// Computes the deferred ops that the plan says: the current op needs values in memory, or changes memory.
-  LowerResult flush() { return emitPlanned(FlushPoint::inOp); }
+  NativeResult flush() { return emitPlanned(FlushPoint::inOp); }
   /// Computes them if the plan has a segment for this point of the current op.
-  LowerResult flushIfPlanned(FlushPoint);
+  NativeResult flushIfPlanned(FlushPoint);
 
  private:
   View at(DType, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block>);
   int64_t placeBytes(DType, std::span<const int64_t> shape);
-  LowerResult lowerHere(mlir::Operation&);
+  NativeResult lowerHere(mlir::Operation&);
   /// Adds the refused op to a refusal, unless that names an inner op already.
-  LowerResult atOp(LowerResult, mlir::Operation&);
-  LowerResult emitPlanned(FlushPoint);
-  LowerResult emitNests(const PlannedSegment&);
+  NativeResult atOp(NativeResult, mlir::Operation&);
+  NativeResult emitPlanned(FlushPoint);
+  NativeResult emitNests(const PlannedSegment&);
 
   std::map<KernelStatus, llvm::BasicBlock*> leaving_;  ///< blocks that end the call
   mlir::Operation* current_ = nullptr;                 ///< the op that is being lowered
@@ -149,14 +145,14 @@ class NativeLowering {
   llvm::DenseMap<mlir::Value, std::shared_ptr<const PackedView>> packedRefs_;
   llvm::DenseMap<mlir::Operation*, View> boxes_;  ///< of deferred loads and stores
   int nextMemory_ = 0;
-  LowerResult failure_;
+  NativeResult failure_;
 };
 
 /// The element of a constant vector with equal elements.
 Reg splatConstant(Builder&, mlir::Value);
 
 /// Lowers one op that nests cannot compute; found by name, one table per file of emit/ops and product.
-using LowerOp = LowerResult (*)(NativeLowering&, mlir::Operation&);
+using LowerOp = NativeResult (*)(NativeLowering&, mlir::Operation&);
 using NativeOpRow = std::pair<std::string_view, LowerOp>;
 std::span<const NativeOpRow> controlOps();
 std::span<const NativeOpRow> convOps();
@@ -169,7 +165,7 @@ LowerOp findLowering(mlir::Operation&);
 /// The memory that a vector store writes, in the shape of its value; its bounds are checked.
 tl::expected<View, Unsupported> storeBox(NativeLowering&, mlir::Operation& store);
 
-/// Lowers any other op without memory effects: src/eval computes it on values in memory (Interpreted.cpp).
-LowerResult lowerByInterpreter(NativeLowering&, mlir::Operation&);
+/// Lowers any other op without memory effects: src/eval computes it on values in memory (InterpreterFallback.cpp).
+NativeResult lowerByInterpreter(NativeLowering&, mlir::Operation&);
 
 }  // namespace smalti::cpu

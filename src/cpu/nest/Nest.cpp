@@ -32,7 +32,7 @@ class NestEmitter {
   NestEmitter(NativeLowering& lowering, const Segment& segment, const Nest& nest, const NestDetails& details)
       : l_(lowering), b_(lowering.b), s_(segment), nest_(nest), plan_(nest.plan), details_(details) {}
 
-  LowerResult run() {
+  NativeResult run() {
     if (plan_.roots.empty()) return {};
     allocateBuffers();
     for (size_t i = 0; i < plan_.roots.size(); ++i)
@@ -79,7 +79,7 @@ class NestEmitter {
 
   /// The nest only copies masked rows. `either`: the views to use instead of its buffers, which are the rows in memory
   /// if the mask keeps all of them, so that no row is copied.
-  LowerResult takeMaskedLoads(const MaskedLoads& masked, std::vector<View>& either) {
+  NativeResult takeMaskedLoads(const MaskedLoads& masked, std::vector<View>& either) {
     Reg number = hoistedScalar(l_, masked.count);
     if (!number) return unsupported("a number of rows that is not known before a nest");
     Reg all = b_.CreateICmpSGE(b_.CreateSExt(number, b_.getInt64Ty()), l_.index(nest_.rows[0]));
@@ -452,7 +452,7 @@ class NestEmitter {
 
 }  // namespace
 
-LowerResult emitNest(NativeLowering& lowering, const Segment& segment, const Nest& nest, const NestDetails& details) {
+NativeResult emitNest(NativeLowering& lowering, const Segment& segment, const Nest& nest, const NestDetails& details) {
   std::vector<mlir::Operation*> ops;
   for (const size_t i : nest.ops) ops.push_back(segment.ops[i].op);
   const MeasuredCode part(lowering, std::move(ops));

@@ -5,6 +5,6 @@
 
 namespace smalti::cpu {
 
-LowerResult emitNest(NativeLowering&, const Segment&, const Nest&, const NestDetails&);
+NativeResult emitNest(NativeLowering&, const Segment&, const Nest&, const NestDetails&);
 
 }  // namespace smalti::cpu

@@ -147,7 +147,10 @@ Reg NestValues::compute(mlir::Value v, const ElementMap& map, const Chunk& chunk
   const bool isPrefetched = details_.prefetched.contains(v);
   if (const View* view = l_.findView(v)) return loadFrom(*view, map, chunk, isPrefetched);
   const ScheduledOp* p = s_.find(v);
-  if (!p) return refuse("a value has no memory");
+  if (!p) {
+    mlir::Operation* maker = v.getDefiningOp();
+    return refuse("the value of " + (maker ? maker->getName().getStringRef().str() : "a block") + " has no memory");
+  }
   mlir::Operation& op = *p->op;
   if (p->isLoad()) return loadFrom(l_.boxOf(&op), map, chunk, isPrefetched);
   if (llvm::isa<tpu::IotaOp>(op)) return iota(op, map, chunk);

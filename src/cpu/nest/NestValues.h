@@ -37,7 +37,7 @@ class NestValues {
 
   NestPlace at;
   llvm::BasicBlock* preheader = nullptr;  ///< of the loop over columns: row values are computed there
-  LowerResult failure;
+  NativeResult failure;
 
  private:
   bool perRow(const ElementMap& map) const { return !map.usesColumn(plan_.column); }

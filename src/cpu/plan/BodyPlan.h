@@ -7,8 +7,8 @@
 
 #include "cpu/analysis/ProductStore.h"
 #include "cpu/analysis/RowMasks.h"
-#include "cpu/plan/ProductPlan.h"
 #include "cpu/plan/RowDivisors.h"
+#include "cpu/plan/product/ProductPlan.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "schedule/Segment.h"

@@ -5,7 +5,7 @@
 
 #include "cpu/analysis/NativeOps.h"
 #include "cpu/plan/NestHeuristics.h"
-#include "cpu/product/StorageDType.h"
+#include "cpu/plan/product/StorageDType.h"
 #include "ir/KernelPackage.h"
 #include "ir/TpuOpsDebug.h"
 #include "ir/TpuOpsElementwise.h"
@@ -89,7 +89,7 @@ MemoryView BodyPlanner::view(mlir::Value v) {
 
 // ---- ops
 
-PlanResult BodyPlanner::planBlock(mlir::Block& block) {
+NativeResult BodyPlanner::planBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
     const bool isDead = scheduler.liveness().dead(&op);
     if (isDead) plan.dead.insert(&op);
@@ -122,9 +122,9 @@ void BodyPlanner::releaseAfter(mlir::Operation& op) {
   if (!over.empty()) plan.released[&op] = std::move(over);
 }
 
-PlanResult BodyPlanner::planOp(mlir::Operation& op) {
+NativeResult BodyPlanner::planOp(mlir::Operation& op) {
   mlir::Operation* outer = std::exchange(current_, &op);
-  PlanResult done = planHere(op);
+  NativeResult done = planHere(op);
   current_ = outer;
   for (const mlir::Value v : op.getResults())
     if (!llvm::isa<mlir::VectorType, mlir::MemRefType>(v.getType())) setScalar(v);
@@ -135,7 +135,7 @@ PlanResult BodyPlanner::planOp(mlir::Operation& op) {
   return done;
 }
 
-PlanResult BodyPlanner::planHere(mlir::Operation& op) {
+NativeResult BodyPlanner::planHere(mlir::Operation& op) {
   if (isCollected(op)) {
     scheduler.add({.op = &op});
     return {};
@@ -149,12 +149,12 @@ PlanResult BodyPlanner::planHere(mlir::Operation& op) {
   return planInterpreted(op);
 }
 
-PlanResult BodyPlanner::planInterpreted(mlir::Operation& op) {
+NativeResult BodyPlanner::planInterpreted(mlir::Operation& op) {
   const std::string name = op.getName().getStringRef().str();
   const bool hasEffect = llvm::isa<tpu::LogOp, tpu::LogBufferOp, tpu::PrngSetSeed32Op, tpu::PrngRandomBitsOp>(op);
   const auto isRef = [](mlir::Type t) { return llvm::isa<mlir::MemRefType>(t); };
   if (!(isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)
-    return notPlanned("it uses " + name);
+    return unsupported("it uses " + name);
   flush();
   for (const mlir::Value v : op.getOperands())
     if (isVector(v)) view(v);

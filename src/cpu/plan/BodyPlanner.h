@@ -17,10 +17,6 @@
 
 namespace smalti::cpu {
 
-/// Success, or the reason why there is no native code.
-using PlanResult = tl::expected<void, Unsupported>;
-inline tl::unexpected<Unsupported> notPlanned(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
-
 class BodyPlanner : public schedule::Surroundings {
  public:
   BodyPlanner(const Processor& p, bool hasDevices, mlir::Operation* root)
@@ -63,10 +59,10 @@ class BodyPlanner : public schedule::Surroundings {
 
   // ---- ops
   /// Plans the ops of the block but its terminator; then every value that is still needed is in memory or a scalar.
-  PlanResult planBlock(mlir::Block&);
-  PlanResult planOp(mlir::Operation&);
+  NativeResult planBlock(mlir::Block&);
+  NativeResult planOp(mlir::Operation&);
   /// An op that src/eval computes on values in memory.
-  PlanResult planInterpreted(mlir::Operation&);
+  NativeResult planInterpreted(mlir::Operation&);
 
   // ---- deferred vector ops
   void addAccess(schedule::ScheduledOp, MemoryView box);
@@ -86,7 +82,7 @@ class BodyPlanner : public schedule::Surroundings {
                                      const std::function<int64_t(size_t)>& cost) const override;
 
  private:
-  PlanResult planHere(mlir::Operation&);
+  NativeResult planHere(mlir::Operation&);
   void take(schedule::Flush, FlushPoint);
   PlannedSegment withDetails(schedule::Segment);
   NestDetails detailsOf(const schedule::Segment&, const schedule::Nest&);
@@ -107,7 +103,7 @@ class BodyPlanner : public schedule::Surroundings {
 
 /// Plans one op that nests cannot compute; found by name, one table per file. The names are those of the emitters'
 /// tables (emit/NativeLowering.h).
-using PlanOp = PlanResult (*)(BodyPlanner&, mlir::Operation&);
+using PlanOp = NativeResult (*)(BodyPlanner&, mlir::Operation&);
 using PlanOpRow = std::pair<std::string_view, PlanOp>;
 std::span<const PlanOpRow> plannedControlOps();
 std::span<const PlanOpRow> plannedMemoryOps();

@@ -7,7 +7,7 @@
 #include "cpu/analysis/BlockReuse.h"
 #include "cpu/analysis/DramResident.h"
 #include "cpu/analysis/MustWrite.h"
-#include "cpu/plan/ProductPlan.h"
+#include "cpu/plan/product/ProductPlan.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
@@ -24,8 +24,6 @@ using tpu::MemorySpace;
 /// Bytes of a block up to which its address is computed a step early: a larger one leaves enough time to compute the
 /// next.
 constexpr int64_t kMaxPrefetchedBlockBytes = 64 << 10;
-
-tl::unexpected<Unsupported> unplanned(std::string why) { return tl::unexpected<Unsupported>(std::move(why)); }
 
 /// Memory that is private to the core.
 bool isLocal(MemorySpace space) {
@@ -45,7 +43,7 @@ class GridPlanner {
     plan_.written = mustWrite(package_);
     for (const Alias& a : package_.aliases)
       if (!arguments_.aliasedInput(static_cast<size_t>(a.output)))
-        return unplanned(fmt::format("output {} is also a scalar operand", a.output));
+        return unsupported(fmt::format("output {} is also a scalar operand", a.output));
     for (size_t i = 0; i < arguments_.numBlocks(); ++i) {
       auto block = planBlock(i);
       if (!block) return tl::unexpected(std::move(block.error()));
@@ -105,7 +103,7 @@ class GridPlanner {
   tl::expected<BlockPlan, Unsupported> planBlock(size_t i) {
     const bool isOutput = i >= arguments_.numInputs();
     const auto space = tpu::memorySpaceOf(llvm::cast<mlir::MemRefType>(arguments_.block(i).getType()));
-    if (!space) return unplanned("an operand in unknown memory");
+    if (!space) return unsupported("an operand in unknown memory");
     // An input that the kernel never reads is only the initial value of the output.
     std::optional<size_t> partner = partnerOf(i);
     if (partner && arguments_.input(isOutput ? *partner : i).use_empty()) partner.reset();
@@ -115,17 +113,18 @@ class GridPlanner {
   tl::expected<BlockPlan, Unsupported> planWhole(size_t i, MemorySpace space, std::optional<size_t> partner) const {
     BlockPlan b{.isOutput = i >= arguments_.numInputs(), .isPadded = isInHbm(space)};
     if (!isLocal(space) && !isInHbm(space) && space != MemorySpace::host)
-      return unplanned(fmt::format("operand {} is in {} memory", i, tpu::stringifyMemorySpace(space).upper()));
+      return unsupported(fmt::format("operand {} is in {} memory", i, tpu::stringifyMemorySpace(space).upper()));
     if (!partner) return b;
     if (isLocal(space) && space != MemorySpace::semaphore_mem) {
       // In the core's memory the output is a copy of the input; the caller's array is the output's. Semaphores of a
       // program stay in place.
-      if (plan_.sharedAxes > 0) return unplanned("an aliased whole operand shared by threads");
+      if (plan_.sharedAxes > 0) return unsupported("an aliased whole operand shared by threads");
       if (!b.isOutput) b.access = BlockAccess::privateCopy;
       return b;
     }
     // Both name the same array, and the kernel may write through either.
-    if (arguments_.windowOf(*partner)) return unplanned("an aliased input and output, only one of them with a window");
+    if (arguments_.windowOf(*partner))
+      return unsupported("an aliased input and output, only one of them with a window");
     if (b.isOutput) b.sameMemory = partner;
     return b;
   }
@@ -135,13 +134,13 @@ class GridPlanner {
     const ArrayType& array = arguments_.arrayOf(i);
     const size_t inputs = arguments_.numInputs();
     BlockPlan b{.isOutput = i >= inputs};
-    if (space != MemorySpace::vmem && space != MemorySpace::smem) return unplanned("a window outside VMEM and SMEM");
-    if (window.revisitMode == RevisitMode::any && b.isOutput) return unplanned("RevisitMode.ANY");
+    if (space != MemorySpace::vmem && space != MemorySpace::smem) return unsupported("a window outside VMEM and SMEM");
+    if (window.revisitMode == RevisitMode::any && b.isOutput) return unsupported("RevisitMode.ANY");
     if (partner) {
       const auto& other = arguments_.windowOf(*partner);
       if (!other || other->bounds != window.bounds ||
           !sameIndexMap(arguments_.indexMap(*other), arguments_.indexMap(window)))
-        return unplanned("an aliased input and output with different windows");
+        return unsupported("an aliased input and output with different windows");
     }
     const IndexMapFacts map = mapOf(window);
     const BlockGeometry geometry(window, array.shape);

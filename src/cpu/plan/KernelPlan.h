@@ -6,7 +6,7 @@
 
 #include "cpu/plan/GridPlan.h"
 #include "cpu/plan/NestSummary.h"
-#include "cpu/plan/ProductPlan.h"
+#include "cpu/plan/product/ProductPlan.h"
 
 namespace smalti::cpu {
 

@@ -36,8 +36,8 @@ class CarriedMemory {
   std::vector<MemoryView> places_;
 };
 
-PlanResult planFor(BodyPlanner& p, mlir::Operation& op) {
-  if (op.hasAttr("unsignedCmp")) return notPlanned("a loop with an unsigned comparison");
+NativeResult planFor(BodyPlanner& p, mlir::Operation& op) {
+  if (op.hasAttr("unsignedCmp")) return unsupported("a loop with an unsigned comparison");
   p.flushBeforeWrites();
   mlir::Block& body = op.getRegion(0).front();
   CarriedMemory carried(p, op.getResultTypes());
@@ -50,7 +50,7 @@ PlanResult planFor(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-PlanResult planIf(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planIf(BodyPlanner& p, mlir::Operation& op) {
   p.flushBeforeWrites();
   CarriedMemory carried(p, op.getResultTypes());
   for (mlir::Region& region : op.getRegions()) {
@@ -62,7 +62,7 @@ PlanResult planIf(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-PlanResult planWhile(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planWhile(BodyPlanner& p, mlir::Operation& op) {
   p.flushBeforeWrites();
   mlir::Block &before = op.getRegion(0).front(), &body = op.getRegion(1).front();
   CarriedMemory in(p, before.getArgumentTypes()), out(p, op.getResultTypes());
@@ -77,7 +77,7 @@ PlanResult planWhile(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-PlanResult planRegion(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planRegion(BodyPlanner& p, mlir::Operation& op) {
   p.flushBeforeWrites();
   CarriedMemory carried(p, op.getResultTypes());
   mlir::Block& body = op.getRegion(0).front();
@@ -87,7 +87,7 @@ PlanResult planRegion(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-PlanResult planNothing(BodyPlanner&, mlir::Operation&) { return {}; }
+NativeResult planNothing(BodyPlanner&, mlir::Operation&) { return {}; }
 
 constexpr std::array<PlanOpRow, 9> kControlTable{{
     {"scf.for", planFor},

@@ -7,7 +7,6 @@
 #include "cpu/analysis/Parallel.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "cpu/plan/RoundInProducts.h"
-#include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/Passes.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsSync.h"
@@ -27,7 +26,7 @@ class KernelPlanner {
         arguments_(package),
         body_(processor, devices, kernel_) {}
 
-  PlanResult run() {
+  NativeResult run() {
     planArguments();
     // An axis with a single step has a constant index, unless threads share it.
     for (size_t d = 0; d < bounds().size(); ++d) setIndex(kernel_.getArgument(static_cast<unsigned>(d)), d);
@@ -112,7 +111,7 @@ class KernelPlanner {
     return starts;
   }
 
-  PlanResult planWindow(size_t i) {
+  NativeResult planWindow(size_t i) {
     const BlockPlan& plan = grid_.blocks[i];
     const Window& window = *arguments_.windowOf(i);
     if (plan.prefetchesNext)
@@ -139,7 +138,7 @@ class KernelPlanner {
     view.memory = plan.hasBuffer() ? buffer.memory : array.memory;
     view.isNextKnown = plan.prefetchesNext;
     auto shaped = reshape(view, shapeOf(arguments_.block(i).getType()));
-    if (!shaped) return notPlanned("a window whose shape differs from its ref's");
+    if (!shaped) return unsupported("a window whose shape differs from its ref's");
     body_.setRef(arguments_.block(i), std::move(*shaped));
     return {};
   }
@@ -165,13 +164,12 @@ tl::expected<PlannedKernel, Unsupported> planKernel(const KernelPackage& package
   PlannedKernel made;
   made.given = &package;
   ParallelPlan parallel;
-  if (options.devices) {  // other devices rely on the order of steps: no retiling
-    made.rewritten = hoistAboveProducts(package);
-  } else {
-    made.rewritten = optimizeGrid(package, {processor, options.cores}, &made.plan.rewrites);
-    if (options.sharesAxes) parallel = planParallel(made.package());
+  made.rewritten = runRewritePasses(package, {processor, options.cores, options.devices}, &made.plan.rewrites);
+  if (options.sharesAxes && !options.devices) parallel = planParallel(made.package());
+  if (auto rounding = roundInProducts(made.package(), processor)) {
+    made.rewritten = std::move(rounding);
+    made.plan.rewrites.emplace_back("round-in-products");
   }
-  if (auto rounding = roundInProducts(made.package(), processor)) made.rewritten = std::move(rounding);
   const KernelPackage& chosen = made.package();
   made.plan.inOrder = parallel.reason;
   auto grid = planGrid(chosen, processor,

@@ -40,11 +40,11 @@ bool fits(KnownNumber start, int64_t span, KnownNumber bound) {
 tl::expected<AccessBox, Unsupported> boundsOf(const BodyPlanner& p, mlir::Operation& op, const MemoryView& whole,
                                               mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   constexpr const char* kOtherRank = "a load or store whose rank differs from its ref's";
-  if (whole.shape.size() != indices.size()) return notPlanned(kOtherRank);
+  if (whole.shape.size() != indices.size()) return unsupported(kOtherRank);
   AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides")};
   if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
   if (box.sizes.size() != indices.size() || (!box.steps.empty() && box.steps.size() != indices.size()))
-    return notPlanned(kOtherRank);
+    return unsupported(kOtherRank);
   for (size_t d = 0; d < indices.size(); ++d) {
     if (num_elements(box.sizes) == 0) continue;
     const int64_t span = spanOf(box.sizes[d], box.steps.empty() ? 1 : box.steps[d]);
@@ -56,7 +56,7 @@ tl::expected<AccessBox, Unsupported> boundsOf(const BodyPlanner& p, mlir::Operat
 /// The box that an op accesses as a view of the value's shape.
 tl::expected<MemoryView, Unsupported> boxOf(BodyPlanner& p, mlir::Operation& op, mlir::Value ref,
                                             mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
-  if (!p.hasRef(ref)) return notPlanned(kUnknownRef);
+  if (!p.hasRef(ref)) return unsupported(kUnknownRef);
   const MemoryView& whole = p.ref(ref);
   const auto bounds = boundsOf(p, op, whole, indices, valueShape, scalar);
   if (!bounds) return tl::unexpected(bounds.error());
@@ -70,11 +70,11 @@ tl::expected<MemoryView, Unsupported> boxOf(BodyPlanner& p, mlir::Operation& op,
   const MemoryView box = slice(whole, bounds->sizes, bounds->steps);
   if (scalar) return box;
   auto shaped = reshape(box, valueShape);
-  if (!shaped) return notPlanned("a load or store that reshapes");
+  if (!shaped) return unsupported("a load or store that reshapes");
   return *shaped;
 }
 
-PlanResult planPackedLoad(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planPackedLoad(BodyPlanner& p, mlir::Operation& op) {
   p.flush();
   const mlir::Value result = op.getResult(0);
   if (isVector(result) && !p.scheduler.liveness().dead(&op))
@@ -82,7 +82,7 @@ PlanResult planPackedLoad(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-PlanResult planVectorLoad(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planVectorLoad(BodyPlanner& p, mlir::Operation& op) {
   if (p.packedRef(op.getOperand(0))) return planPackedLoad(p, op);
   auto box = boxOf(p, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
@@ -90,20 +90,20 @@ PlanResult planVectorLoad(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-PlanResult planScalarLoad(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planScalarLoad(BodyPlanner& p, mlir::Operation& op) {
   if (p.packedRef(op.getOperand(0))) return planPackedLoad(p, op);
   p.flush();
   const auto box = boxOf(p, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
-  return box ? PlanResult() : tl::unexpected(box.error());
+  return box ? NativeResult() : tl::unexpected(box.error());
 }
 
-PlanResult planScalarStore(BodyPlanner& p, mlir::Operation&) {
+NativeResult planScalarStore(BodyPlanner& p, mlir::Operation&) {
   p.flushBeforeWrites();
   return {};
 }
 
-PlanResult addStore(BodyPlanner& p, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
-                    mlir::Value mask) {
+NativeResult addStore(BodyPlanner& p, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
+                      mlir::Value mask) {
   if (p.packedRef(ref)) {
     p.flushBeforeWrites();
     p.view(value);
@@ -116,29 +116,29 @@ PlanResult addStore(BodyPlanner& p, mlir::Operation& op, mlir::Value value, mlir
   return {};
 }
 
-PlanResult planVectorStore(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planVectorStore(BodyPlanner& p, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
-  if (segments.size() != 4) return notPlanned("a store of an unknown form");
+  if (segments.size() != 4) return unsupported("a store of an unknown form");
   const auto rank = static_cast<unsigned>(segments[2]);
   return addStore(p, op, op.getOperand(0), op.getOperand(1), op.getOperands().slice(2, rank),
                   segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
 }
 
-PlanResult planStore(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planStore(BodyPlanner& p, mlir::Operation& op) {
   return addStore(p, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
 }
 
 // ---- refs
 
-PlanResult planSliceRef(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planSliceRef(BodyPlanner& p, mlir::Operation& op) {
   constexpr const char* kUnknownSlice = "a slice of a ref that native code does not follow";
   const auto segments = integersAttribute(op, "operandSegmentSizes");
   const PackedMemory* packed = p.packedRef(op.getOperand(0));
-  if (segments.size() != 3 || (!packed && !p.hasRef(op.getOperand(0)))) return notPlanned(kUnknownSlice);
+  if (segments.size() != 3 || (!packed && !p.hasRef(op.getOperand(0)))) return unsupported(kUnknownSlice);
   const MemoryView& whole = packed ? packed->cells : p.ref(op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
   if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
-    return notPlanned("a slice whose rank differs from its ref's");
+    return unsupported("a slice whose rank differs from its ref's");
   const auto known = [&](unsigned operand) {
     return operand < op.getNumOperands() ? p.integers.find(op.getOperand(operand)) : std::nullopt;
   };
@@ -175,11 +175,11 @@ PlanResult planSliceRef(BodyPlanner& p, mlir::Operation& op) {
 }
 
 /// A ref whose element width differs from that in memory, before or after the op.
-PlanResult planPackedRef(BodyPlanner& p, mlir::Operation& op, const PackedMemory& from) {
+NativeResult planPackedRef(BodyPlanner& p, mlir::Operation& op, const PackedMemory& from) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   const bool casts = llvm::isa<tpu::MemRefBitcastOp>(op);
   auto view = casts ? bitcastMemory(from, elementDType(op.getResult(0).getType()), shape) : reshape(from, shape);
-  if (!view) return notPlanned(casts ? "a bitcast of a ref to another width" : "a reshape of a ref in parts");
+  if (!view) return unsupported(casts ? "a bitcast of a ref to another width" : "a reshape of a ref in parts");
   if (view->isPlain())
     p.setRef(op.getResult(0), std::move(view->cells));
   else
@@ -187,20 +187,20 @@ PlanResult planPackedRef(BodyPlanner& p, mlir::Operation& op, const PackedMemory
   return {};
 }
 
-PlanResult planReshapeRef(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planReshapeRef(BodyPlanner& p, mlir::Operation& op) {
   if (const PackedMemory* packed = p.packedRef(op.getOperand(0))) return planPackedRef(p, op, PackedMemory(*packed));
-  if (!p.hasRef(op.getOperand(0))) return notPlanned(kUnknownRef);
+  if (!p.hasRef(op.getOperand(0))) return unsupported(kUnknownRef);
   const MemoryView whole = p.ref(op.getOperand(0));
   const Shape shape = shapeOf(op.getResult(0).getType());
   const DType dtype = elementDType(op.getResult(0).getType());
   if (dtype != whole.dtype && (bit_width(dtype) != bit_width(whole.dtype) || bit_width(dtype) < 8))
     return planPackedRef(p, op, unpacked(whole));
   if (!whole.dynamic() && (llvm::is_contained(shape, kDynamicSize) || num_elements(shape) != whole.elements()))
-    return notPlanned("a reshape of a ref to another size");
+    return unsupported("a reshape of a ref to another size");
   auto view = reshape(whole, shape);
   if (!view) {
     auto strided = whole.extendsPast ? std::nullopt : reshape(unpacked(whole), shape);
-    if (!strided) return notPlanned("a reshape of a ref that is not a strided view");
+    if (!strided) return unsupported("a reshape of a ref that is not a strided view");
     view = std::move(strided->cells);
   }
   view->dtype = dtype;
@@ -208,24 +208,24 @@ PlanResult planReshapeRef(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-PlanResult planAnnotate(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planAnnotate(BodyPlanner& p, mlir::Operation& op) {
   if (const PackedMemory* packed = p.packedRef(op.getOperand(0))) {
     p.setPackedRef(op.getResult(0), *packed);
     return {};
   }
-  if (!p.hasRef(op.getOperand(0))) return notPlanned(kUnknownRef);
+  if (!p.hasRef(op.getOperand(0))) return unsupported(kUnknownRef);
   p.setRef(op.getResult(0), MemoryView(p.ref(op.getOperand(0))));
   return {};
 }
 
-PlanResult planMemorySpaceIs(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planMemorySpaceIs(BodyPlanner& p, mlir::Operation& op) {
   p.integers.set(op.getResult(0), llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds() ? -1 : 0);
   return {};
 }
 
-PlanResult planAllocation(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planAllocation(BodyPlanner& p, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
-  if (!type.hasStaticShape()) return notPlanned("an allocation of a dynamic size");
+  if (!type.hasStaticShape()) return unsupported("an allocation of a dynamic size");
   p.setRef(op.getResult(0), p.newMemory(BodyPlanner::allocate(elementDType(type), shapeOf(type))));
   return {};
 }
@@ -233,38 +233,38 @@ PlanResult planAllocation(BodyPlanner& p, mlir::Operation& op) {
 // ---- copies and semaphores
 
 /// Memory changes, or other devices see what the kernel has written.
-PlanResult planCopy(BodyPlanner& p, mlir::Operation&) {
+NativeResult planCopy(BodyPlanner& p, mlir::Operation&) {
   p.flushBeforeWrites();
   return {};
 }
 
 /// The same if there are other devices.
-PlanResult planExchange(BodyPlanner& p, mlir::Operation&) {
+NativeResult planExchange(BodyPlanner& p, mlir::Operation&) {
   if (p.devices) p.flushBeforeWrites();
   return {};
 }
 
-PlanResult planBarrier(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planBarrier(BodyPlanner& p, mlir::Operation& op) {
   if (p.barrier) p.setRef(op.getResult(0), *p.barrier);
   return {};
 }
 
-PlanResult planZero(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planZero(BodyPlanner& p, mlir::Operation& op) {
   p.integers.set(op.getResult(0), 0);
   return {};
 }
 
-PlanResult planDeviceId(BodyPlanner& p, mlir::Operation& op) { return p.devices ? PlanResult() : planZero(p, op); }
+NativeResult planDeviceId(BodyPlanner& p, mlir::Operation& op) { return p.devices ? NativeResult() : planZero(p, op); }
 
-PlanResult planIterationBound(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planIterationBound(BodyPlanner& p, mlir::Operation& op) {
   const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
   if (dim < p.gridBounds.size()) p.integers.set(op.getResult(0), p.gridBounds[dim]);
   return {};
 }
 
-PlanResult planAtomic(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planAtomic(BodyPlanner& p, mlir::Operation& op) {
   auto atomic = llvm::cast<tpu::AtomicOp>(op);
-  if (!p.hasRef(atomic.getBase())) return notPlanned(kUnknownRef);
+  if (!p.hasRef(atomic.getBase())) return unsupported(kUnknownRef);
   p.flush();
   for (const mlir::Value v : {atomic.getValue(), atomic.getExpected()})
     if (v && isVector(v)) p.view(v);
@@ -306,7 +306,7 @@ constexpr std::array<PlanOpRow, 25> kMemoryTable{{
 
 tl::expected<MemoryView, Unsupported> planStoreBox(BodyPlanner& p, mlir::Operation& op) {
   auto store = llvm::dyn_cast<tpu::VectorStoreOp>(op);
-  if (!store) return notPlanned("a store of an unknown form");
+  if (!store) return unsupported("a store of an unknown form");
   const mlir::Value value = store.getValueToStore();
   return boxOf(p, op, store.getBase(), store.getIndices(), shapeOf(value.getType()), false);
 }

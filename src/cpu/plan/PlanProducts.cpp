@@ -4,7 +4,7 @@
 #include "cpu/analysis/NativeOps.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "cpu/plan/RoundInProducts.h"
-#include "cpu/product/ProductTypes.h"
+#include "cpu/plan/product/ProductTypes.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
@@ -55,7 +55,7 @@ class MatmulPlanner {
  public:
   MatmulPlanner(BodyPlanner& p, mlir::Operation& op) : p_(p), op_(op), dims_(dotDimensionsOf(op)) {}
 
-  PlanResult run() {
+  NativeResult run() {
     if (!isNativeProduct(op_)) return p_.planInterpreted(op_);
     const DType out = elementDType(op_.getResult(0).getType());
     const Shape lhsShape = shapeOf(op_.getOperand(0).getType()), rhsShape = shapeOf(op_.getOperand(1).getType());
@@ -93,12 +93,12 @@ class MatmulPlanner {
  private:
   static int64_t sizeOf(const MemoryView& v, int64_t d) { return d < 0 ? 1 : v.shape[static_cast<size_t>(d)]; }
 
-  PlanResult setResult(DType out, const Shape& shape) {
+  NativeResult setResult(DType out, const Shape& shape) {
     p_.setView(op_.getResult(0), BodyPlanner::allocate(out, shape));
     p_.plan.products[&op_] = std::move(made_);
     return {};
   }
-  PlanResult finish(DType out, const Shape& shape) {
+  NativeResult finish(DType out, const Shape& shape) {
     if (!made_.destination) return setResult(out, shape);
     p_.plan.products[&op_] = std::move(made_);
     return {};
@@ -106,7 +106,7 @@ class MatmulPlanner {
 
   /// If the product is only stored, possibly after an addition: it is computed in the memory of the store, and the
   /// other operand of the addition is put there first. The rewrite HoistAboveProducts has made them consecutive.
-  PlanResult chooseDestination(const Shape& shape) {
+  NativeResult chooseDestination(const Shape& shape) {
     const auto destination = findProductStore(op_);
     if (!destination || !opsBetween(op_, *destination).empty()) return {};
     const mlir::Value ref = destination->store->getOperand(1);
@@ -283,9 +283,9 @@ class MatmulPlanner {
   ProductOpPlan made_;
 };
 
-PlanResult planMatmul(BodyPlanner& p, mlir::Operation& op) { return MatmulPlanner(p, op).run(); }
+NativeResult planMatmul(BodyPlanner& p, mlir::Operation& op) { return MatmulPlanner(p, op).run(); }
 
-PlanResult planConvolution(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planConvolution(BodyPlanner& p, mlir::Operation& op) {
   const auto convolution = nativeConvolution(op);
   if (!convolution) return p.planInterpreted(op);
   p.flush();

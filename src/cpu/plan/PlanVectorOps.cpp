@@ -5,7 +5,7 @@
 #include "cpu/analysis/NativeOps.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "cpu/plan/RoundInProducts.h"
-#include "cpu/product/ConcatOperand.h"
+#include "cpu/plan/product/ConcatOperand.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 
@@ -17,7 +17,7 @@ using schedule::isVector;
 MemoryView newValue(mlir::Value v) { return BodyPlanner::allocate(elementDType(v.getType()), shapeOf(v.getType())); }
 
 /// Sets the result, if it is a vector, to memory of its own.
-PlanResult makesNewValue(BodyPlanner& p, mlir::Operation& op) {
+NativeResult makesNewValue(BodyPlanner& p, mlir::Operation& op) {
   if (isVector(op.getResult(0))) p.setView(op.getResult(0), newValue(op.getResult(0)));
   return {};
 }
@@ -28,7 +28,7 @@ MemoryView settled(BodyPlanner& p, mlir::Value v) {
   return view.memory == MemoryView::kValue ? view : BodyPlanner::denseCopy(view);
 }
 
-PlanResult planShapeCast(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planShapeCast(BodyPlanner& p, mlir::Operation& op) {
   const Shape to = shapeOf(op.getResult(0).getType());
   p.flush();
   const MemoryView source = isReadInPlace(op) ? p.view(op.getOperand(0)) : settled(p, op.getOperand(0));
@@ -37,7 +37,7 @@ PlanResult planShapeCast(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-PlanResult planExtractSlice(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planExtractSlice(BodyPlanner& p, mlir::Operation& op) {
   p.flush();
   const MemoryView source = settled(p, op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
@@ -47,11 +47,11 @@ PlanResult planExtractSlice(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-PlanResult planExtract(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planExtract(BodyPlanner& p, mlir::Operation& op) {
   p.flush();
   const auto positions = integersAttribute(op, "static_position");
   if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
-    return notPlanned("vector.extract of an unknown form");
+    return unsupported("vector.extract of an unknown form");
   MemoryView view = settled(p, op.getOperand(0));
   const auto leading = static_cast<ptrdiff_t>(positions.size());
   view.shape.erase(view.shape.begin(), view.shape.begin() + leading);
@@ -61,7 +61,7 @@ PlanResult planExtract(BodyPlanner& p, mlir::Operation& op) {
 }
 
 /// The operands that are vectors are read from memory; the result is new memory.
-PlanResult planFromMemory(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planFromMemory(BodyPlanner& p, mlir::Operation& op) {
   p.flush();
   for (const mlir::Value v : op.getOperands())
     if (isVector(v)) p.view(v);
@@ -70,11 +70,11 @@ PlanResult planFromMemory(BodyPlanner& p, mlir::Operation& op) {
 
 /// The same for ops that src/eval computes in some forms.
 template <bool (*isNative)(mlir::Operation&)>
-PlanResult planFromMemoryIf(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planFromMemoryIf(BodyPlanner& p, mlir::Operation& op) {
   return isNative(op) ? planFromMemory(p, op) : p.planInterpreted(op);
 }
 
-PlanResult planConcatenate(BodyPlanner& p, mlir::Operation& op) {
+NativeResult planConcatenate(BodyPlanner& p, mlir::Operation& op) {
   if (!isReadInBlocks(op)) return planFromMemory(p, op);
   p.flush();
   for (const mlir::Value block : op.getOperands()) p.blocks[op.getResult(0)].push_back(p.view(block));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cpu/plan/ProductPlan.h"
+#include "cpu/plan/product/ProductPlan.h"
 #include "cpu/rewrite/CollapseReductionAxis.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"

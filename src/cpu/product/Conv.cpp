@@ -99,7 +99,7 @@ class ConvLowering : ConvDimensions {
  public:
   ConvLowering(NativeLowering& l, tpu::ConvOp op) : ConvDimensions(op), l_(l) {}
 
-  LowerResult run(const ProductPlan& plan) {
+  NativeResult run(const ProductPlan& plan) {
     const DType out = elementDType(op_.getType());
     const GemmShape& shape = plan.shape;
     if (auto ok = l_.flush(); !ok) return ok;
@@ -233,7 +233,7 @@ class ConvLowering : ConvDimensions {
   NativeLowering& l_;
 };
 
-LowerResult lowerConv(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerConv(NativeLowering& l, mlir::Operation& op) {
   const ProductOpPlan* plan = l.productPlan(op);
   if (!plan) return lowerByInterpreter(l, op);
   return ConvLowering(l, mlir::cast<tpu::ConvOp>(op)).run(plan->products.at(0));

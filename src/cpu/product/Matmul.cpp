@@ -7,6 +7,7 @@
 #include "cpu/product/ConvertedCopy.h"
 #include "cpu/product/Product.h"
 #include "cpu/product/SkinnyGemm.h"
+#include "cpu/product/gemm/Gemm.h"
 #include "ir/facts/DotDimensions.h"
 
 namespace smalti::cpu {
@@ -40,7 +41,7 @@ class MatmulLowering {
   MatmulLowering(NativeLowering& l, mlir::Operation& op, DotDimensions dims, const ProductOpPlan& plan)
       : l_(l), op_(op), dims_(std::move(dims)), plan_(plan) {}
 
-  LowerResult run() {
+  NativeResult run() {
     const DType out = elementDType(op_.getResult(0).getType()), sum = accumulatedAs(out);
     const Shape lhsShape = shapeOf(op_.getOperand(0).getType()), rhsShape = shapeOf(op_.getOperand(1).getType());
     auto lhsSide = productSide(lhsShape, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
@@ -97,7 +98,7 @@ class MatmulLowering {
 
   /// `result` becomes the memory of the store; the other operand of an addition is put there first, unless it is there
   /// already or a row that the product adds.
-  LowerResult takeDestination(View& result, const Shape& shape) {
+  NativeResult takeDestination(View& result, const Shape& shape) {
     const ProductStore& destination = *plan_.destination;
     auto box = storeBox(l_, *destination.store);
     if (!box) return tl::unexpected(box.error());
@@ -199,7 +200,7 @@ class MatmulLowering {
                   Reg leading) {
     const GemmShape& shape = product.shape;
     const GemmPlan& plan = product.gemm;
-    llvm::Function* nest = emitGemm(l_.module, shape, l_.processor);
+    llvm::Function* nest = emitGemm(l_.module, plan);
     const auto workspace = l_.arena.allocate(plan.packedBytes);
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
@@ -263,9 +264,10 @@ class MatmulLowering {
 
   NativeLowering::PackedB& packedBPlace(const View& rhs, const Matrix& b, const GemmShape& shape,
                                         const GemmPlan& plan) {
-    const std::string key = fmt::format(
-        "{} {} {} {}x{} {}x{} {} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1), shape.transposedB, shape.k,
-        shape.n, plan.blockDepth, plan.tileColumns, plan.mayUseUnpackedB, plan.usesTiles, name(shape.a), name(shape.b));
+    const std::string key =
+        fmt::format("{} {} {} {}x{} {}x{} {} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1),
+                    shape.transposedB, shape.k, shape.n, plan.blockDepth, plan.tileColumns, plan.mayUseUnpackedB,
+                    plan.usesTiles(), name(shape.a), name(shape.b));
     NativeLowering::PackedB& kept = l_.packedB[key];
     if (kept.place) return kept;
     kept.place = l_.arena.allocateUnused(plan.packedCacheBytes * rhs.reuse.blocks);
@@ -283,10 +285,10 @@ class MatmulLowering {
   const ProductOpPlan& plan_;
   size_t next_ = 0;       ///< in plan_.products
   size_t resultRow_ = 0;  ///< dimension of the result that holds rows
-  LowerResult failure_;
+  NativeResult failure_;
 };
 
-LowerResult lowerMatmul(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerMatmul(NativeLowering& l, mlir::Operation& op) {
   const ProductOpPlan* plan = l.productPlan(op);
   return plan ? MatmulLowering(l, op, dotDimensionsOf(op), *plan).run() : lowerByInterpreter(l, op);
 }

@@ -2,6 +2,7 @@
 
 #include "cpu/product/ConvertedCopy.h"
 #include "cpu/product/SkinnyGemm.h"
+#include "cpu/product/gemm/Gemm.h"
 
 namespace smalti::cpu {
 
@@ -28,8 +29,7 @@ void emitProduct(NativeLowering& l, const ProductPlan& plan, const Rows& a, cons
   }
   const auto workspace = l.arena.allocate(plan.gemm.packedBytes);
   Reg work = l.b.CreateConstInBoundsGEP1_64(l.b.getInt8Ty(), l.arenaBase, static_cast<uint64_t>(workspace->offset));
-  l.b.CreateCall(emitGemm(l.module, plan.shape, l.processor),
-                 {a.base, a.leading, b.base, b.leading, c.base, c.leading, work});
+  l.b.CreateCall(emitGemm(l.module, plan.gemm), {a.base, a.leading, b.base, b.leading, c.base, c.leading, work});
 }
 
 }  // namespace smalti::cpu

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cpu/emit/NativeLowering.h"
-#include "cpu/plan/ProductPlan.h"
-#include "cpu/product/ProductTypes.h"
+#include "cpu/plan/product/ProductPlan.h"
+#include "cpu/plan/product/ProductTypes.h"
 
 namespace smalti::cpu {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cpu/emit/NativeLowering.h"
-#include "cpu/plan/ProductPlan.h"
+#include "cpu/plan/product/ProductPlan.h"
 
 namespace smalti::cpu {
 

@@ -58,7 +58,7 @@ constexpr RewritePass kPasses[] = {
      "merges a product's reduction into one step, in blocks for this processor's caches and cores", retileGrid,
      kRetiling},
     {"retile-without-padding", "gives independent steps blocks that divide their arrays", retilePadding, kRetiling},
-    {"hoist-above-products", "moves ops between a product and its store before the product", hoistOps},
+    {"hoist-above-products", "moves ops between a product and its store before the product", hoistOps, 0, true},
 };
 
 }  // namespace
@@ -70,11 +70,12 @@ const RewritePass* findRewritePass(std::string_view name) {
   return found == std::end(kPasses) ? nullptr : found;
 }
 
-std::optional<KernelPackage> optimizeGrid(const KernelPackage& package, const RewriteTarget& target,
-                                          std::vector<std::string>* applied) {
+std::optional<KernelPackage> runRewritePasses(const KernelPackage& package, const RewriteTarget& target,
+                                              std::vector<std::string>* applied) {
   std::optional<KernelPackage> now;
   int done = 0;
   for (const RewritePass& pass : kPasses) {
+    if (target.devices && !pass.suitsDevices) continue;
     if (pass.alternative != 0 && pass.alternative == done) continue;
     auto made = pass.run(now ? *now : package, target);
     if (!made) continue;

@@ -16,6 +16,7 @@ namespace smalti::cpu {
 struct RewriteTarget {
   const Processor& processor;
   int cores = 1;
+  bool devices = false;  ///< other devices run the call at the same time
 };
 
 /// One rewrite. It returns a kernel that computes the same from the same arrays; nullopt if it has nothing to change.
@@ -25,6 +26,8 @@ struct RewritePass {
   std::optional<KernelPackage> (*run)(const KernelPackage&, const RewriteTarget&);
   /// Of consecutive passes with the same number, only the first one that changes the kernel runs; 0: no such group.
   int alternative = 0;
+  /// Whether it also rewrites kernels that communicate with other devices, which rely on the order of accesses.
+  bool suitsDevices = false;
 };
 
 /// In the order in which they run.
@@ -34,7 +37,7 @@ const RewritePass* findRewritePass(std::string_view name);
 
 /// The kernel after all passes; nullopt: no pass changed it. `applied`: receives the names of the passes that changed
 /// it; may be null.
-std::optional<KernelPackage> optimizeGrid(const KernelPackage&, const RewriteTarget&,
-                                          std::vector<std::string>* applied = nullptr);
+std::optional<KernelPackage> runRewritePasses(const KernelPackage&, const RewriteTarget&,
+                                              std::vector<std::string>* applied = nullptr);
 
 }  // namespace smalti::cpu

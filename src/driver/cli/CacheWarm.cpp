@@ -7,7 +7,7 @@
 
 #include "cpu/cache/CompileCache.h"
 #include "driver/case/Warm.h"
-#include "driver/cli/Inputs.h"
+#include "driver/cli/run/Inputs.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"

@@ -14,7 +14,7 @@ struct ChipsArguments {
   bool toml = false;
 };
 
-int list(const Session& session) {
+int listChips(const Session& session) {
   Json rows = Json::array();
   term::Table table(
       {{"chip"}, {"what it is"}, {"cores of a device"}, {"VMEM of a core, MiB"}, {"HBM, GB/s"}, {"bf16, TFLOP/s"}});
@@ -34,7 +34,7 @@ int list(const Session& session) {
 }
 
 int show(const Session& session, const ChipsArguments& arguments) {
-  if (arguments.chip.empty()) return list(session);
+  if (arguments.chip.empty()) return listChips(session);
   if (arguments.toml) {
     const auto text = tpu::chipText(arguments.chip);
     if (!text) return session.refuse(text.error());

@@ -8,7 +8,7 @@
 #include "base/File.h"
 #include "base/Text.h"
 #include "driver/cli/Compile.h"
-#include "driver/cli/ErrorsOnce.h"
+#include "driver/cli/check/ErrorsOnce.h"
 #include "driver/compile/Judge.h"
 #include "driver/compile/SharedRefusals.h"
 #include "driver/term/Progress.h"

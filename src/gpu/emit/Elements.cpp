@@ -145,7 +145,7 @@ bool GpuLowering::readsElsewhere(mlir::Value v, int memory) const {
   return false;
 }
 
-LowerResult GpuLowering::keepLoads(int memory, mlir::Operation* store, const View* box, mlir::Value stored) {
+NativeResult GpuLowering::keepLoads(int memory, mlir::Operation* store, const View* box, mlir::Value stored) {
   llvm::SmallVector<mlir::Value, 4> kept;
   for (const auto& [value, d] : deferred_) {
     if (!d.box || d.box->memory != memory || views_.contains(value) || !isNeeded(value)) continue;
@@ -163,7 +163,7 @@ LowerResult GpuLowering::keepLoads(int memory, mlir::Operation* store, const Vie
 
 // ---- values in memory
 
-LowerResult GpuLowering::computeInto(mlir::Value v, const View& to) {
+NativeResult GpuLowering::computeInto(mlir::Value v, const View& to) {
   touch(reads(v), {to.memory});
   forElements(to.shape, [&](const ElementIndex& at) {
     if (Reg r = element(v, at)) cpu::storeElements(b, to.dtype, r, cpu::elementPointer(b, to, at), 1);
@@ -171,7 +171,7 @@ LowerResult GpuLowering::computeInto(mlir::Value v, const View& to) {
   return failure;
 }
 
-LowerResult GpuLowering::materialise(mlir::Value v) {
+NativeResult GpuLowering::materialise(mlir::Value v) {
   if (views_.contains(v) || fragments_.contains(v)) return {};
   if (const Fragment* under = fragmentUnder(v)) {
     const Fragment from = *under, made = newFragment(from.tile, v.getType());

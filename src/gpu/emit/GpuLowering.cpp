@@ -246,13 +246,13 @@ void GpuLowering::countRound() {
 
 // ---- blocks
 
-LowerResult GpuLowering::lowerBlock(mlir::Block& block) {
+NativeResult GpuLowering::lowerBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
     if (llvm::isa<mlir::arith::ConstantOp>(op) || (liveness_.dead(&op) && !isLoad(op))) {
       done_.insert(&op);
       continue;
     }
-    LowerResult ok = lowerOp(op);
+    NativeResult ok = lowerOp(op);
     if (ok && !failure) ok = failure;
     if (!ok) {
       if (!unsupportedAt.known()) unsupportedAt = smalti::placeOf(op.getLoc());
@@ -264,7 +264,7 @@ LowerResult GpuLowering::lowerBlock(mlir::Block& block) {
   return {};
 }
 
-LowerResult GpuLowering::lowerOp(mlir::Operation& op) {
+NativeResult GpuLowering::lowerOp(mlir::Operation& op) {
   if (op.getNumResults() == 1 && fragments_.contains(op.getResult(0))) return {};  // the product before has made it
   if (LowerOp lower = findLowering(op)) return lower(*this, op);
   const bool vectors = llvm::any_of(op.getResultTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); });
@@ -287,7 +287,7 @@ LowerResult GpuLowering::lowerOp(mlir::Operation& op) {
   return unsupported(op.getName().getStringRef().str());
 }
 
-LowerResult GpuLowering::beforeRegions(mlir::Operation& op, bool isLoop) {
+NativeResult GpuLowering::beforeRegions(mlir::Operation& op, bool isLoop) {
   bool changes = false;
   for (mlir::Region& region : op.getRegions())
     region.walk([&](mlir::Operation* inner) { changes |= mayChangeMemory(*inner); });
@@ -308,11 +308,11 @@ LowerResult GpuLowering::beforeRegions(mlir::Operation& op, bool isLoop) {
   return {};
 }
 
-LowerResult GpuLowering::inRegion(const std::function<LowerResult()>& body) {
+NativeResult GpuLowering::inRegion(const std::function<NativeResult()>& body) {
   const auto views = views_;
   const auto deferred = deferred_;
   const auto fragments = fragments_;
-  LowerResult ok = body();
+  NativeResult ok = body();
   for (const auto& [value, view] : views_)
     if (!views.contains(value) && view.owner) hazards.handOver(view.memory);
   views_ = views;

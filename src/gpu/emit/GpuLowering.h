@@ -28,16 +28,13 @@
 namespace smalti::gpu {
 
 using cpu::constantOf;
+using cpu::NativeResult;
+using cpu::unsupported;
 using cpu::View;
 
 class Stream;
 
 inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
-
-using LowerResult = tl::expected<void, cpu::Unsupported>;
-inline tl::unexpected<cpu::Unsupported> unsupported(std::string why) {
-  return tl::unexpected<cpu::Unsupported>(std::move(why));
-}
 
 /// Indices of an element, i64, one for each dimension.
 using ElementIndex = llvm::SmallVector<Reg, 4>;
@@ -91,7 +88,7 @@ class GpuLowering {
   /// As `view`, but a load whose memory has not been overwritten is read in place.
   tl::expected<View, cpu::Unsupported> readable(mlir::Value);
   /// The value is made at `to`, of its shape.
-  LowerResult computeInto(mlir::Value, const View& to);
+  NativeResult computeInto(mlir::Value, const View& to);
   /// One element, in a nest or of every thread; null, and `failure` says why, when there is none.
   Reg element(mlir::Value, const ElementIndex&);
   /// Memories that the elements of a value are read from.
@@ -158,17 +155,17 @@ class GpuLowering {
                          const std::function<std::vector<Reg>(Reg, const std::vector<Reg>&)>& body);
   void when(Reg condition, const std::function<void()>& body);
   void countRound();
-  LowerResult lowerBlock(mlir::Block&);
-  LowerResult lowerOp(mlir::Operation&);
+  NativeResult lowerBlock(mlir::Block&);
+  NativeResult lowerOp(mlir::Operation&);
   /// Before an op with regions: what has been loaded is kept where they may change memory, what is expensive is
   /// computed where they run more than once.
-  LowerResult beforeRegions(mlir::Operation&, bool isLoop);
+  NativeResult beforeRegions(mlir::Operation&, bool isLoop);
   /// What `body` makes known of values from outside is forgotten afterwards: it may not have run.
-  LowerResult inRegion(const std::function<LowerResult()>& body);
+  NativeResult inRegion(const std::function<NativeResult()>& body);
   /// Loads whose values are needed later are made values: the memory is about to change. `store`: the op that changes
   /// it, which may itself read what is in the place that it writes.
-  LowerResult keepLoads(int memory, mlir::Operation* store = nullptr, const View* box = nullptr,
-                        mlir::Value stored = nullptr);
+  NativeResult keepLoads(int memory, mlir::Operation* store = nullptr, const View* box = nullptr,
+                         mlir::Value stored = nullptr);
   /// Of the call's tensor maps (DeviceKernel::maps).
   Reg tensorMap(size_t number);
   Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
@@ -187,7 +184,7 @@ class GpuLowering {
     GpuLowering& l_;
   };
 
-  LowerResult failure;
+  NativeResult failure;
 
   /// Records why there is no device code; returns null.
   Reg refuse(std::string why);
@@ -203,7 +200,7 @@ class GpuLowering {
   Reg compute(mlir::Value, const Deferred&, const ElementIndex&);
   Reg computeElementwise(mlir::Operation&, const ElementIndex&);
   Reg constantAt(mlir::Value, const ElementIndex&);
-  LowerResult materialise(mlir::Value);
+  NativeResult materialise(mlir::Value);
   bool isNeeded(mlir::Value, mlir::Operation* besides = nullptr) const;
   int consumers(mlir::Value, llvm::DenseSet<mlir::Operation*>& seen) const;
   void releaseUpTo(int position);
@@ -226,14 +223,14 @@ class GpuLowering {
 };
 
 /// Lowers one op that is neither scalar nor deferred; by name, one table per file of emit/ops.
-using LowerOp = LowerResult (*)(GpuLowering&, mlir::Operation&);
+using LowerOp = NativeResult (*)(GpuLowering&, mlir::Operation&);
 using GpuOpRow = std::pair<std::string_view, LowerOp>;
 LowerOp findLowering(mlir::Operation&);
 
 /// Ops whose elements are other elements of their operands.
 bool movesElementsHere(mlir::Operation&);
 /// Whether the form of such an op is known: it is deferred then.
-LowerResult checkMove(GpuLowering&, mlir::Operation&);
+NativeResult checkMove(GpuLowering&, mlir::Operation&);
 /// The element of its result.
 Reg movedElement(GpuLowering&, mlir::Operation&, const ElementIndex&);
 

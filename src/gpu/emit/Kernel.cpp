@@ -37,7 +37,7 @@ struct Windowed {
 class DeviceKernelEmitter final : StreamSource {
  public:
   DeviceKernelEmitter(const KernelPackage& package, llvm::Module& module, llvm::Function* function, LaunchPlan plan,
-                 eval::Poison poison)
+                      eval::Poison poison)
       : package_(package),
         kernel_(package.kernelFunction()),
         arguments_(package),
@@ -46,7 +46,7 @@ class DeviceKernelEmitter final : StreamSource {
         b_(l_.b),
         stream_(l_, plan_.stream, *this) {}
 
-  LowerResult run() {
+  NativeResult run() {
     auto* entry = llvm::BasicBlock::Create(b_.getContext(), "entry", l_.function);
     auto* start = llvm::BasicBlock::Create(b_.getContext(), "start", l_.function);
     b_.SetInsertPoint(entry);
@@ -63,7 +63,7 @@ class DeviceKernelEmitter final : StreamSource {
     if (auto ok = arguments(); !ok) return ok;
     l_.barrierNow();
     if (l_.stream) stream_.begin(first, points, step);
-    LowerResult ok;
+    NativeResult ok;
     l_.loop(first, points, step, [&](Reg point) {
       indices_ = sharedIndices(point);
       ok = grid(static_cast<size_t>(shared()));
@@ -176,7 +176,7 @@ class DeviceKernelEmitter final : StreamSource {
     l_.hazards.clear();
   }
 
-  LowerResult arguments() {
+  NativeResult arguments() {
     kernel_.walk([&](tpu::SemBarrierOp) {
       if (!l_.barrier.base) l_.barrier = l_.allocateUndefined(DType::semaphore, DType::semaphore, {});
     });
@@ -197,7 +197,7 @@ class DeviceKernelEmitter final : StreamSource {
     return preparePrints();
   }
 
-  LowerResult preparePrints() {
+  NativeResult preparePrints() {
     bool prints = false;
     kernel_.walk([&](mlir::Operation* op) { prints |= llvm::isa<tpu::LogOp, tpu::LogBufferOp>(op); });
     if (!prints) return l_.failure;
@@ -288,9 +288,9 @@ class DeviceKernelEmitter final : StreamSource {
 
   // ---- the grid
 
-  LowerResult grid(size_t d) {
+  NativeResult grid(size_t d) {
     if (d == rank()) return step();
-    LowerResult ok;
+    NativeResult ok;
     l_.loop(l_.index(0), l_.gridBounds[d], l_.index(1), [&](Reg i) {
       indices_.resize(d);
       indices_.push_back(i);
@@ -299,10 +299,10 @@ class DeviceKernelEmitter final : StreamSource {
     return ok;
   }
 
-  LowerResult step() {
+  NativeResult step() {
     for (size_t d = 0; d < rank(); ++d)
       l_.setScalar(kernel_.getArgument(static_cast<unsigned>(d)), b_.CreateTrunc(indices_[d], b_.getInt32Ty()));
-    const auto whole = l_.inRegion([&]() -> LowerResult {
+    const auto whole = l_.inRegion([&]() -> NativeResult {
       for (auto& [w, argument] : windows_) {
         if (auto ok = computeBlockOffset(w); !ok) return ok;
         if (auto ok = bindWindow(w, argument); !ok) return ok;
@@ -355,7 +355,7 @@ class DeviceKernelEmitter final : StreamSource {
   }
 
   /// Where the block of this step is.
-  LowerResult computeBlockOffset(Windowed& w) {
+  NativeResult computeBlockOffset(Windowed& w) {
     auto starts = blockStarts(*w.window, indices_);
     if (!starts) return tl::unexpected(std::move(starts.error()));
     w.starts = std::move(*starts);
@@ -390,7 +390,7 @@ class DeviceKernelEmitter final : StreamSource {
   }
 
   /// Binds the kernel's ref to the block: to the array itself if the block is inside it.
-  LowerResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
+  NativeResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
     const Shape& bounds = w.window->bounds;
     View view = cpu::slice(b_, w.array, w.starts, bounds);
     if (w.plan->access == BlockAccess::copied) {

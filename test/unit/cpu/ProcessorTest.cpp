@@ -1,5 +1,5 @@
 #include "cpu/Processor.h"
-#include "cpu/product/gemm/Tiles.h"
+#include "cpu/plan/product/TileLayout.h"
 
 #include <string>
 

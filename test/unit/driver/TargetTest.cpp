@@ -11,7 +11,7 @@
 #include "RunText.h"
 #include "base/Options.h"
 #include "driver/case/Warm.h"
-#include "driver/cli/ShowCode.h"
+#include "driver/cli/show/ShowCode.h"
 #include "driver/program/RunProgram.h"
 #include "driver/target/Describe.h"
 #include "driver/target/interpret/Interpret.h"

@@ -108,7 +108,7 @@ Reg fminnum(Builder& b, Reg x, Reg y) {
 }
 
 /// The result is representable, except for -0 and NaN, which some fp8 formats lack.
-Reg exact(const ElementOp& e, Reg r) { return isByteFloat(e.out) ? roundTo(e.b, e.out, r) : r; }
+Reg exact(const ElementOp& e, Reg r) { return isSmallFloat(e.out) ? roundTo(e.b, e.out, r) : r; }
 
 Reg negf(const ElementOp& e) { return exact(e, e.b.CreateFNeg(e.operands[0])); }
 

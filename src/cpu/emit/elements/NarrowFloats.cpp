@@ -46,13 +46,7 @@ Format formatOf(DType t) {
 
 }  // namespace
 
-bool isByteFloat(DType t) {
-  return t == DType::f8e5m2 || t == DType::f8e4m3fn || t == DType::f8e4m3b11fnuz || t == DType::f4e2m1fn;
-}
-
-bool isRegisterFloat(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16 || isByteFloat(t); }
-
-llvm::Value* decodeByteFloat(llvm::IRBuilder<>& b, DType t, llvm::Value* codes) {
+llvm::Value* decodeSmallFloat(llvm::IRBuilder<>& b, DType t, llvm::Value* codes) {
   const Format f = formatOf(t);
   llvm::Type *ints = like(codes, b.getInt32Ty()), *floats = like(codes, b.getFloatTy());
   const auto number = [&](uint32_t v) { return llvm::ConstantInt::get(ints, v); };
@@ -74,7 +68,7 @@ llvm::Value* decodeByteFloat(llvm::IRBuilder<>& b, DType t, llvm::Value* codes) 
   return b.CreateBitCast(b.CreateOr(u, sign), floats);
 }
 
-llvm::Value* encodeByteFloat(llvm::IRBuilder<>& b, DType t, llvm::Value* f32, bool quiet) {
+llvm::Value* encodeSmallFloat(llvm::IRBuilder<>& b, DType t, llvm::Value* f32, bool quiet) {
   const Format f = formatOf(t);
   llvm::Type *ints = like(f32, b.getInt32Ty()), *floats = f32->getType();
   const auto number = [&](uint32_t v) { return llvm::ConstantInt::get(ints, v); };

@@ -8,8 +8,6 @@
 
 namespace smalti::cpu {
 
-bool isNarrowFloat(DType t) { return t == DType::bf16 || t == DType::f16; }
-
 bool computesNatively(DType t) {
   switch (t) {
     case DType::f32:
@@ -79,7 +77,7 @@ Reg fromStorage(Builder& b, DType t, Reg stored) {
     case DType::f16:
       return b.CreateFPExt(b.CreateBitCast(stored, like(stored, b.getHalfTy())), like(stored, b.getFloatTy()));
     default:
-      if (isByteFloat(t)) return decodeByteFloat(b, t, stored);
+      if (isSmallFloat(t)) return decodeSmallFloat(b, t, stored);
       if (isSubByteInteger(t)) return b.CreateTrunc(stored, like(stored, registerType(b.getContext(), t, 1)));
       return stored;
   }
@@ -96,7 +94,7 @@ Reg toStorage(Builder& b, DType t, Reg value) {
     case DType::f16:
       return b.CreateBitCast(b.CreateFPTrunc(value, like(value, b.getHalfTy())), like(value, b.getInt16Ty()));
     default:
-      if (isByteFloat(t)) return encodeByteFloat(b, t, value, false);
+      if (isSmallFloat(t)) return encodeSmallFloat(b, t, value, false);
       if (isSubByteInteger(t)) return b.CreateSExt(value, like(value, b.getInt8Ty()));
       return value;
   }
@@ -122,7 +120,7 @@ Reg roundTo(Builder& b, DType t, Reg f32) {
     Reg half = b.CreateFPTrunc(f32, like(f32, b.getHalfTy()));
     return b.CreateFPExt(half, f32->getType());
   }
-  if (isByteFloat(t)) return decodeByteFloat(b, t, encodeByteFloat(b, t, f32, true));
+  if (isSmallFloat(t)) return decodeSmallFloat(b, t, encodeSmallFloat(b, t, f32, true));
   if (t != DType::bf16) return f32;
   llvm::Type* ints = like(f32, b.getInt32Ty());
   Reg bits = b.CreateBitCast(f32, ints);

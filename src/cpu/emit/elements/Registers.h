@@ -2,6 +2,7 @@
 // "compute in f32, round once"; i1 as i1; index as i64.
 #pragma once
 
+#include "cpu/analysis/FloatDTypes.h"
 #include "eval/Poison.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -14,7 +15,6 @@ using Builder = llvm::IRBuilder<>;
 
 /// False: elements of this dtype are only moved, never computed with, by native code (8-bit floats, sub-byte integers).
 bool computesNatively(DType);
-bool isNarrowFloat(DType);  ///< bf16 or f16
 
 /// Scalar for one lane, else a vector.
 llvm::Type* registerType(llvm::LLVMContext&, DType, int lanes);

@@ -9,7 +9,7 @@
 namespace smalti::cpu {
 namespace {
 
-LowerResult lowerAtomic(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerAtomic(NativeLowering& l, mlir::Operation& op) {
   auto atomic = llvm::cast<tpu::AtomicOp>(op);
   const auto kind = atomicKindNamed(atomic.getKind());
   const mlir::Value ref = atomic.getBase();

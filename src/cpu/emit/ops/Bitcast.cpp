@@ -8,7 +8,7 @@ namespace smalti::cpu {
 namespace {
 
 /// tpu.bitcast between widths (S-D8). Of one width it is an op of nests.
-LowerResult lowerBitcast(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerBitcast(NativeLowering& l, mlir::Operation& op) {
   if (!isNativeBitcast(op)) return lowerByInterpreter(l, op);
   const DType to = elementDType(op.getResult(0).getType());
   const Shape out = shapeOf(op.getResult(0).getType());

@@ -26,7 +26,7 @@ class Carried {
   }
 
   /// All at once: the assignment may be a permutation.
-  LowerResult assign(mlir::ValueRange values) {
+  NativeResult assign(mlir::ValueRange values) {
     std::vector<View> views(values.size());
     std::vector<Reg> scalars(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
@@ -83,7 +83,7 @@ llvm::BasicBlock* newBlock(NativeLowering& l, const char* name) {
   return llvm::BasicBlock::Create(l.b.getContext(), name, l.function);
 }
 
-LowerResult lowerFor(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerFor(NativeLowering& l, mlir::Operation& op) {
   if (op.hasAttr("unsignedCmp")) return unsupported("a loop with an unsigned comparison");
   if (auto ok = l.flush(); !ok) return ok;
   mlir::Block& body = op.getRegion(0).front();
@@ -118,12 +118,12 @@ LowerResult lowerFor(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerIf(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerIf(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   Reg condition = l.scalar(op.getOperand(0));
   if (!condition) return unsupported("a condition that native code does not follow");
-  LowerResult lowered;
+  NativeResult lowered;
   const auto branch = [&](unsigned r) {
     if (!lowered || op.getNumRegions() <= r || op.getRegion(r).empty()) return;
     mlir::Block& block = op.getRegion(r).front();
@@ -136,7 +136,7 @@ LowerResult lowerIf(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerWhile(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerWhile(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   mlir::Block &before = op.getRegion(0).front(), &body = op.getRegion(1).front();
   Carried in(l, before.getArgumentTypes()), out(l, op.getResultTypes());
@@ -164,7 +164,7 @@ LowerResult lowerWhile(NativeLowering& l, mlir::Operation& op) {
 }
 
 /// run_scoped: its allocations are freed at its end.
-LowerResult lowerRegion(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerRegion(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   mlir::Block& body = op.getRegion(0).front();
@@ -174,14 +174,14 @@ LowerResult lowerRegion(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerAssert(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerAssert(NativeLowering& l, mlir::Operation& op) {
   Reg ok = l.scalar(op.getOperand(0));
   if (!ok) return unsupported("a condition that native code does not follow");
   l.require(ok);
   return {};
 }
 
-LowerResult lowerToNothing(NativeLowering&, mlir::Operation&) { return {}; }
+NativeResult lowerToNothing(NativeLowering&, mlir::Operation&) { return {}; }
 
 constexpr std::array<NativeOpRow, 9> kTable{{
     {"scf.for", lowerFor},

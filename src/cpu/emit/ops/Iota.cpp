@@ -7,7 +7,7 @@
 namespace smalti::cpu {
 namespace {
 
-LowerResult lowerIota(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerIota(NativeLowering& l, mlir::Operation& op) {
   const DType t = elementDType(op.getResult(0).getType());
   const Shape shape = shapeOf(op.getResult(0).getType());
   const auto dims = integersAttribute(op, "dimensions");

@@ -28,7 +28,7 @@ Reg spanOf(NativeLowering& l, int64_t size, int64_t step) {
   return l.index(span + 1);
 }
 
-LowerResult checkSpace(mlir::Value ref, bool scalar) {
+NativeResult checkSpace(mlir::Value ref, bool scalar) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
   const auto space = type ? tpu::memorySpaceOf(type) : std::nullopt;
   if (!space) return unsupported("a ref of an unknown memory space");
@@ -106,7 +106,7 @@ tl::expected<PackedView, Unsupported> packedBoxOf(NativeLowering& l, mlir::Opera
   return *shaped;
 }
 
-LowerResult lowerPackedLoad(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerPackedLoad(NativeLowering& l, mlir::Operation& op) {
   const bool scalar = !isVector(op.getResult(0));
   const Shape shape = scalar ? Shape{} : shapeOf(op.getResult(0).getType());
   // Not deferred: it is read here.
@@ -122,7 +122,7 @@ LowerResult lowerPackedLoad(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerVectorLoad(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerVectorLoad(NativeLowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
@@ -130,7 +130,7 @@ LowerResult lowerVectorLoad(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerScalarLoad(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerScalarLoad(NativeLowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   if (auto ok = l.flush(); !ok) return ok;
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
@@ -139,7 +139,7 @@ LowerResult lowerScalarLoad(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerScalarStore(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerScalarStore(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   if (l.packedRef(op.getOperand(1))) {
     auto box = packedBoxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
@@ -160,8 +160,8 @@ LowerResult lowerScalarStore(NativeLowering& l, mlir::Operation& op) {
 }
 
 /// A store through a ref with another element width: neighbouring bits of the same stored element are preserved.
-LowerResult lowerPackedStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
-                             mlir::ValueRange indices, mlir::Value mask) {
+NativeResult lowerPackedStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
+                              mlir::ValueRange indices, mlir::Value mask) {
   if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
   if (auto ok = l.flush(); !ok) return ok;
   const Shape shape = shapeOf(value.getType());
@@ -175,8 +175,8 @@ LowerResult lowerPackedStore(NativeLowering& l, mlir::Operation& op, mlir::Value
   return {};
 }
 
-LowerResult addStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
-                     mlir::ValueRange indices, mlir::Value mask) {
+NativeResult addStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
+                      mlir::ValueRange indices, mlir::Value mask) {
   const DType stored = elementDType(value.getType()), kept = elementDType(ref.getType());
   if (stored != kept) return unsupported("a store that changes the element type");
   if (l.packedRef(ref)) return lowerPackedStore(l, op, value, ref, indices, mask);
@@ -188,7 +188,7 @@ LowerResult addStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, 
   return {};
 }
 
-LowerResult lowerVectorStore(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerVectorStore(NativeLowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
   if (segments.size() != 4) return unsupported("a store of an unknown form");
   const auto rank = static_cast<unsigned>(segments[2]);
@@ -196,13 +196,13 @@ LowerResult lowerVectorStore(NativeLowering& l, mlir::Operation& op) {
                   segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
 }
 
-LowerResult lowerStore(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerStore(NativeLowering& l, mlir::Operation& op) {
   return addStore(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
 }
 
 // ---- refs
 
-LowerResult lowerSliceRef(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerSliceRef(NativeLowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
   const PackedView* packed = l.packedRef(op.getOperand(0));
   if (segments.size() != 3 || (!packed && !l.hasRef(op.getOperand(0))))
@@ -255,7 +255,7 @@ LowerResult lowerSliceRef(NativeLowering& l, mlir::Operation& op) {
 }
 
 /// A ref whose element width differs from that in memory, before or after the op.
-LowerResult lowerPackedRef(NativeLowering& l, mlir::Operation& op, const PackedView& from) {
+NativeResult lowerPackedRef(NativeLowering& l, mlir::Operation& op, const PackedView& from) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   const DType dtype = elementDType(op.getResult(0).getType());
   const bool casts = llvm::isa<tpu::MemRefBitcastOp>(op);
@@ -268,7 +268,7 @@ LowerResult lowerPackedRef(NativeLowering& l, mlir::Operation& op, const PackedV
   return {};
 }
 
-LowerResult lowerReshapeRef(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerReshapeRef(NativeLowering& l, mlir::Operation& op) {
   if (const PackedView* packed = l.packedRef(op.getOperand(0))) return lowerPackedRef(l, op, *packed);
   if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that native code does not follow");
   const View& whole = l.ref(op.getOperand(0));
@@ -293,7 +293,7 @@ LowerResult lowerReshapeRef(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerAnnotate(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerAnnotate(NativeLowering& l, mlir::Operation& op) {
   if (const PackedView* packed = l.packedRef(op.getOperand(0))) {
     l.setPackedRef(op.getResult(0), *packed);
     return {};
@@ -303,12 +303,12 @@ LowerResult lowerAnnotate(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerMemorySpaceIs(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerMemorySpaceIs(NativeLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt1(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds()));
   return {};
 }
 
-LowerResult lowerAlloca(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerAlloca(NativeLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = tpu::memorySpaceOf(type);
   if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))

@@ -24,7 +24,7 @@ void copyElements(NativeLowering& l, const View& from, Reg source, const View& t
 
 /// tpu.dynamic_rotate (S-E16): out[(i + shift) mod n] = in[i] along a dimension; index k of another one may add
 /// k·stride to the shift.
-LowerResult lowerRotate(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerRotate(NativeLowering& l, mlir::Operation& op) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   const int64_t rank = static_cast<int64_t>(shape.size());
   const int64_t dim = integerAttribute(op, "dimension", -1);
@@ -79,7 +79,7 @@ LowerResult lowerRotate(NativeLowering& l, mlir::Operation& op) {
 }
 
 /// tpu.dynamic_gather, take_along_axis (S-E17): an index counts through the gathered dimensions, modulo their size.
-LowerResult lowerGather(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerGather(NativeLowering& l, mlir::Operation& op) {
   const Shape shape = shapeOf(op.getResult(0).getType()), from = shapeOf(op.getOperand(0).getType());
   const auto dims = integersAttribute(op, "dimensions");
   const DType indexType = elementDType(op.getOperand(1).getType());

@@ -80,7 +80,7 @@ class Reducer {
 };
 
 /// Neighbouring dimensions are reduced as one; others are brought together first.
-LowerResult lowerMultiReduction(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerMultiReduction(NativeLowering& l, mlir::Operation& op) {
   if (!isNativeMultiReduction(op)) return lowerByInterpreter(l, op);
   const auto kind = nativeReductionKind(op);
   const Shape shape = shapeOf(op.getOperand(0).getType()), rest = shapeOf(op.getResult(0).getType());

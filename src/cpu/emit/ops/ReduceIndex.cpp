@@ -123,7 +123,7 @@ class Search {
   bool isMax_;
 };
 
-LowerResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
   if (!isNativeSearch(op)) return lowerByInterpreter(l, op);
   const Shape shape = shapeOf(op.getOperand(0).getType());
   const DType out = elementDType(op.getResult(0).getType());

@@ -4,7 +4,7 @@
 
 #include "cpu/emit/NativeLowering.h"
 #include "cpu/plan/RoundInProducts.h"
-#include "cpu/product/ConcatOperand.h"
+#include "cpu/plan/product/ConcatOperand.h"
 
 namespace smalti::cpu {
 namespace {
@@ -17,7 +17,7 @@ View settled(NativeLowering& l, mlir::Value v) {
   return view.memory == View::kValue ? view : l.denseCopy(view);
 }
 
-LowerResult lowerShapeCast(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerShapeCast(NativeLowering& l, mlir::Operation& op) {
   const Shape to = shapeOf(op.getResult(0).getType());
   if (auto ok = l.flush(); !ok) return ok;
   View source = isReadInPlace(op) ? l.view(op.getOperand(0)) : settled(l, op.getOperand(0));
@@ -27,7 +27,7 @@ LowerResult lowerShapeCast(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerExtractSlice(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerExtractSlice(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const View source = settled(l, op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
@@ -41,7 +41,7 @@ LowerResult lowerExtractSlice(NativeLowering& l, mlir::Operation& op) {
 }
 
 /// A scalar or the trailing dimensions at leading positions.
-LowerResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const auto positions = integersAttribute(op, "static_position");
   if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
@@ -69,7 +69,7 @@ LowerResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerTranspose(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerTranspose(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const auto permutation = integersAttribute(op, "permutation");
   const View source = l.view(op.getOperand(0));
@@ -85,7 +85,7 @@ LowerResult lowerTranspose(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerConcatenate(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerConcatenate(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   if (isReadInBlocks(op)) {
     for (mlir::Value block : op.getOperands()) l.blocks[op.getResult(0)].push_back(l.view(block));

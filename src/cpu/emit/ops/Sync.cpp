@@ -61,7 +61,7 @@ void addToCount(NativeLowering& l, const View& semaphore, Reg amount) {
     setCount(l, semaphore, l.b.CreateAdd(countOf(l, semaphore), amount));
 }
 
-LowerResult wait(NativeLowering& l, const View& semaphore, Reg amount) {
+NativeResult wait(NativeLowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices) {
     // Other devices may change memory meanwhile.
     if (auto ok = l.flush(); !ok) return ok;
@@ -87,7 +87,7 @@ View onDevice(NativeLowering& l, View here, Reg device) {
 }
 
 /// The id must be that of this device or core: there is no other.
-LowerResult requireSelf(NativeLowering& l, mlir::Value id) {
+NativeResult requireSelf(NativeLowering& l, mlir::Value id) {
   if (!id) return {};
   Reg r = l.scalar(id);
   if (!r) return unsupported("a device or core that native code does not follow");
@@ -102,7 +102,7 @@ Reg wide(NativeLowering& l, mlir::Value v) {
   return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
 }
 
-LowerResult lowerSemaphoreRead(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerSemaphoreRead(NativeLowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, op.getOperand(0));
   if (!semaphore) return unsupported("a semaphore that native code does not follow");
   Reg count = nullptr;
@@ -117,7 +117,7 @@ LowerResult lowerSemaphoreRead(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerSemaphoreWait(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerSemaphoreWait(NativeLowering& l, mlir::Operation& op) {
   const View* semaphore = semaphoreOf(l, op.getOperand(0));
   Reg amount = wide(l, op.getOperand(1));
   if (!semaphore || !amount) return unsupported("a semaphore that native code does not follow");
@@ -127,7 +127,7 @@ LowerResult lowerSemaphoreWait(NativeLowering& l, mlir::Operation& op) {
 }
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
-LowerResult lowerSemaphoreSignal(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerSemaphoreSignal(NativeLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const View* semaphore = semaphoreOf(l, s[0]);
   Reg amount = s[1] ? wide(l, s[1]) : nullptr;
@@ -254,7 +254,7 @@ Reg dmaBytes(NativeLowering& l, const PackedView& view) {
 }
 
 /// A copy of which a side sees elements of another width than those in memory.
-LowerResult copyBits(NativeLowering& l, const PackedView& source, const PackedView& target) {
+NativeResult copyBits(NativeLowering& l, const PackedView& source, const PackedView& target) {
   if (bit_width(source.dtype) != bit_width(target.dtype))
     return unsupported("a copy between dtypes of different widths");
   const PackedView from = withoutUnits(source), to = withoutUnits(target);
@@ -309,7 +309,7 @@ void finishCopy(NativeLowering& l, mlir::Operation& op, const View& source, cons
 }
 
 /// A copy between memories of one width.
-LowerResult copyElements(NativeLowering& l, const View& source, const View& target) {
+NativeResult copyElements(NativeLowering& l, const View& source, const View& target) {
   if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
     return unsupported("a copy between dtypes of different widths");
   const View from = withoutUnits(source), to = withoutUnits(target);
@@ -336,7 +336,7 @@ LowerResult copyElements(NativeLowering& l, const View& source, const View& targ
 }
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
-LowerResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
   const View *arrived = semaphoreOf(l, s[3]), *sent = s[1] ? semaphoreOf(l, s[1]) : nullptr;
@@ -367,7 +367,7 @@ LowerResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
 }
 
 /// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
-LowerResult lowerWaitDma(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerWaitDma(NativeLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   const View* semaphore = semaphoreOf(l, s[target ? 3 : 1]);
@@ -384,7 +384,7 @@ LowerResult lowerWaitDma(NativeLowering& l, mlir::Operation& op) {
 
 // ---- allocations, and what a kernel asks about where it runs
 
-LowerResult lowerSemaphoreAlloc(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerSemaphoreAlloc(NativeLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   if (!type.hasStaticShape() || !is_semaphore(elementDType(type)))
     return unsupported("an allocation of a dynamic size");
@@ -392,24 +392,24 @@ LowerResult lowerSemaphoreAlloc(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerBarrier(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerBarrier(NativeLowering& l, mlir::Operation& op) {
   l.setRef(op.getResult(0), l.barrier);
   return {};
 }
 
-LowerResult lowerDeviceId(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerDeviceId(NativeLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.options.devices ? callRuntime(l, kDeviceSymbol, l.b.getInt32Ty(), {})
                                                  : static_cast<Reg>(l.b.getInt32(0)));
   return {};
 }
 
 /// The only core.
-LowerResult lowerZero(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerZero(NativeLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt32(0));
   return {};
 }
 
-LowerResult lowerIterationBound(NativeLowering& l, mlir::Operation& op) {
+NativeResult lowerIterationBound(NativeLowering& l, mlir::Operation& op) {
   const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
   if (dim >= l.gridBounds.size()) return unsupported("the bound of a grid axis that does not exist");
   l.setScalar(op.getResult(0), l.b.CreateTrunc(l.gridBounds[dim], l.b.getInt32Ty()));

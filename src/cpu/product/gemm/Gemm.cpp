@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "cpu/plan/product/Layout.h"
 #include "cpu/product/gemm/Ir.h"
-#include "cpu/product/gemm/Layout.h"
 #include "cpu/product/gemm/MicroKernel.h"
 #include "cpu/product/gemm/Pack.h"
 #include "cpu/product/gemm/Tiles.h"
@@ -33,8 +33,8 @@ struct EmittedOps {
   Value* isMultipleOf(Value* bytes, int64_t of) const {
     return b.CreateICmpEQ(b.CreateAnd(bytes, of - 1), b.getInt64(0));
   }
-  Value* both(Value* a, Value* other) const { return b.CreateAnd(a, other); }
-  Value* negation(Value* a) const { return b.CreateNot(a); }
+  Value* logicalAnd(Value* a, Value* other) const { return b.CreateAnd(a, other); }
+  Value* logicalNot(Value* a) const { return b.CreateNot(a); }
 };
 Value* packsRows(llvm::IRBuilderBase& b, const Layout& l, Value* rowBytes) {
   return packsRowsOfB(EmittedOps{b}, l, rowBytes);
@@ -335,7 +335,8 @@ class ProductNest {
 
 }  // namespace
 
-llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Processor& processor) {
+llvm::Function* emitGemm(llvm::Module& module, const GemmPlan& plan) {
+  const GemmShape& shape = plan.shape();
   const std::string symbol =
       fmt::format("smalti_gemm_{}x{}x{}_{}_{}_{}{}{}{}{}{}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
                   name(shape.c), shape.transposedA ? "_ta" : "", shape.transposedB ? "_tb" : "",
@@ -347,13 +348,12 @@ llvm::Function* emitGemm(llvm::Module& module, const GemmShape& shape, const Pro
   if (shape.cachesPackedB) parameters.append({pointer, llvm::Type::getInt1Ty(module.getContext())});
   if (shape.addsRow) parameters.push_back(pointer);
   Ir ir(module, symbol, parameters);
-  if (usesTiles(shape, processor)) {
-    emitTileNest(module, layOutTiles(shape, processor), ir);
+  if (const auto* tiles = std::get_if<TileLayout>(&plan.layout)) {
+    emitTileNest(module, *tiles, ir);
     ir.b.CreateRetVoid();
-    return ir.function;
+  } else {
+    ProductNest(module, std::get<Layout>(plan.layout), ir).emit();
   }
-  const Layout layout = layOut(shape, processor);
-  ProductNest(module, layout, ir).emit();
   return ir.function;
 }
 

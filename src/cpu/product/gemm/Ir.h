@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cpu/product/gemm/Layout.h"
+#include "cpu/plan/product/Layout.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"

@@ -1,8 +1,8 @@
 // Packs operands in the order in which the micro-kernels read them.
 #pragma once
 
+#include "cpu/plan/product/Layout.h"
 #include "cpu/product/gemm/Ir.h"
-#include "cpu/product/gemm/Layout.h"
 
 namespace smalti::cpu {
 

@@ -12,7 +12,7 @@ namespace {
 /// All threads of the GPU (LLVM, "User Guide for NVPTX Back-end", sync scopes).
 constexpr const char* kAtomicScope = "device";
 
-LowerResult lowerAtomic(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerAtomic(GpuLowering& l, mlir::Operation& op) {
   auto atomic = llvm::cast<tpu::AtomicOp>(op);
   const auto kind = atomicKindNamed(atomic.getKind());
   const mlir::Value ref = atomic.getBase(), given = atomic.getValue(), compared = atomic.getExpected();

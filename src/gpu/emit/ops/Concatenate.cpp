@@ -5,7 +5,7 @@
 namespace smalti::gpu {
 namespace {
 
-LowerResult lowerConcatenate(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerConcatenate(GpuLowering& l, mlir::Operation& op) {
   const auto dimension = static_cast<size_t>(integerAttribute(op, "dimension", -1));
   View result = l.allocate(elementDType(op.getResult(0).getType()), shapeOf(op.getResult(0).getType()));
   if (dimension >= result.shape.size()) return unsupported("a concatenation of an unknown form");

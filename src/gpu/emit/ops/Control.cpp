@@ -21,7 +21,7 @@ class Carried {
   }
 
   /// All at once: a value may be made of what another place holds.
-  LowerResult assign(mlir::ValueRange values) {
+  NativeResult assign(mlir::ValueRange values) {
     std::vector<std::pair<View, View>> copies;
     for (size_t i = 0; i < places_.size(); ++i) {
       const mlir::Value v = values[static_cast<unsigned>(i)];
@@ -79,7 +79,7 @@ llvm::BasicBlock* newBlock(GpuLowering& l, const char* name) {
   return llvm::BasicBlock::Create(l.b.getContext(), name, l.function);
 }
 
-LowerResult lowerFor(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerFor(GpuLowering& l, mlir::Operation& op) {
   if (op.hasAttr("unsignedCmp")) return unsupported("a loop with an unsigned comparison");
   if (auto ok = l.beforeRegions(op, true); !ok) return ok;
   mlir::Block& body = op.getRegion(0).front();
@@ -99,7 +99,7 @@ LowerResult lowerFor(GpuLowering& l, mlir::Operation& op) {
   i->addIncoming(lower, before);
   b.CreateCondBr(b.CreateICmpSLT(i, upper), inside, after);
   b.SetInsertPoint(inside);
-  auto ok = l.inRegion([&]() -> LowerResult {
+  auto ok = l.inRegion([&]() -> NativeResult {
     l.setScalar(body.getArgument(0), i);
     carried.bind(body.getArguments().drop_front());
     if (auto lowered = l.lowerBlock(body); !lowered) return lowered;
@@ -118,7 +118,7 @@ LowerResult lowerFor(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerIf(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
   if (l.plan.products.clearing.contains(&op)) return {};  // the product does it
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
   Carried carried(l, op.getResultTypes());
@@ -133,7 +133,7 @@ LowerResult lowerIf(GpuLowering& l, mlir::Operation& op) {
     l.hazards = before;
     if (number < op.getNumRegions() && !op.getRegion(number).empty()) {
       mlir::Block& body = op.getRegion(number).front();
-      auto ok = l.inRegion([&]() -> LowerResult {
+      auto ok = l.inRegion([&]() -> NativeResult {
         if (auto lowered = l.lowerBlock(body); !lowered) return lowered;
         return carried.assign(body.getTerminator()->getOperands());
       });
@@ -148,7 +148,7 @@ LowerResult lowerIf(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerWhile(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerWhile(GpuLowering& l, mlir::Operation& op) {
   if (auto ok = l.beforeRegions(op, true); !ok) return ok;
   mlir::Block &before = op.getRegion(0).front(), &body = op.getRegion(1).front();
   Carried in(l, before.getArgumentTypes()), out(l, op.getResultTypes());
@@ -158,7 +158,7 @@ LowerResult lowerWhile(GpuLowering& l, mlir::Operation& op) {
   Builder& b = l.b;
   b.CreateBr(header);
   b.SetInsertPoint(header);
-  auto ok = l.inRegion([&]() -> LowerResult {
+  auto ok = l.inRegion([&]() -> NativeResult {
     in.bind(before.getArguments());
     if (auto lowered = l.lowerBlock(before); !lowered) return lowered;
     mlir::Operation* condition = before.getTerminator();
@@ -182,11 +182,11 @@ LowerResult lowerWhile(GpuLowering& l, mlir::Operation& op) {
 }
 
 /// run_scoped: its allocations are freed at its end.
-LowerResult lowerRegion(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerRegion(GpuLowering& l, mlir::Operation& op) {
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   mlir::Block& body = op.getRegion(0).front();
-  auto ok = l.inRegion([&]() -> LowerResult {
+  auto ok = l.inRegion([&]() -> NativeResult {
     if (auto lowered = l.lowerBlock(body); !lowered) return lowered;
     return carried.assign(body.getTerminator()->getOperands());
   });
@@ -194,14 +194,14 @@ LowerResult lowerRegion(GpuLowering& l, mlir::Operation& op) {
   return ok;
 }
 
-LowerResult lowerAssert(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerAssert(GpuLowering& l, mlir::Operation& op) {
   Reg ok = l.scalar(op.getOperand(0));
   if (!ok) return unsupported("a condition that device code does not follow");
   l.require(ok);
   return {};
 }
 
-LowerResult lowerToNothing(GpuLowering&, mlir::Operation&) { return {}; }
+NativeResult lowerToNothing(GpuLowering&, mlir::Operation&) { return {}; }
 
 constexpr std::array<GpuOpRow, 9> kControlTable{{
     {"scf.for", lowerFor},

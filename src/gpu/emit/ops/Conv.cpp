@@ -19,7 +19,7 @@ class ConvLowering {
     isFloat_ = is_float(out_);
   }
 
-  LowerResult run() {
+  NativeResult run() {
     View made = l_.allocate(out_, shapeOf(op_.getType()));
     MemorySet reads = l_.reads(op_.getAcc());
     reads.insert(lhs_.memory);
@@ -113,7 +113,7 @@ class ConvLowering {
   bool isFloat_ = true;
 };
 
-LowerResult lowerConv(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerConv(GpuLowering& l, mlir::Operation& op) {
   auto conv = llvm::cast<tpu::ConvOp>(op);
   const DType a = elementDType(conv.getLhs().getType()), b = elementDType(conv.getRhs().getType()),
               out = elementDType(conv.getType());

@@ -12,7 +12,7 @@ namespace {
 
 using tpu::MemorySpace;
 
-LowerResult checkSpace(mlir::Value ref, bool scalar) {
+NativeResult checkSpace(mlir::Value ref, bool scalar) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
   const auto space = type ? tpu::memorySpaceOf(type) : std::nullopt;
   if (!space) return unsupported("a ref of an unknown memory space");
@@ -79,7 +79,7 @@ tl::expected<cpu::PackedView, cpu::Unsupported> packedBoxOf(GpuLowering& l, mlir
   return *shaped;
 }
 
-LowerResult lowerPackedLoad(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerPackedLoad(GpuLowering& l, mlir::Operation& op) {
   const bool scalar = !isVector(op.getResult(0));
   const Shape shape = scalar ? Shape{} : shapeOf(op.getResult(0).getType());
   auto box = packedBoxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shape, scalar);
@@ -95,7 +95,7 @@ LowerResult lowerPackedLoad(GpuLowering& l, mlir::Operation& op) {
   return l.failure;
 }
 
-LowerResult lowerVectorLoad(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerVectorLoad(GpuLowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shapeOf(op.getResult(0).getType()), false);
   if (!box) return tl::unexpected(box.error());
@@ -103,7 +103,7 @@ LowerResult lowerVectorLoad(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerScalarLoad(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerScalarLoad(GpuLowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
   if (!box) return tl::unexpected(box.error());
@@ -115,8 +115,8 @@ LowerResult lowerScalarLoad(GpuLowering& l, mlir::Operation& op) {
 
 /// Stores through a ref that accesses memory as elements of another width; other elements of a shared stored element
 /// keep their values.
-LowerResult storePacked(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
-                        mlir::ValueRange indices, mlir::Value mask) {
+NativeResult storePacked(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
+                         mlir::ValueRange indices, mlir::Value mask) {
   if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
   const bool scalar = !isVector(value);
   const Shape shape = scalar ? Shape{} : shapeOf(value.getType());
@@ -138,7 +138,7 @@ LowerResult storePacked(GpuLowering& l, mlir::Operation& op, mlir::Value value, 
   return l.failure;
 }
 
-LowerResult lowerScalarStore(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerScalarStore(GpuLowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(1)))
     return storePacked(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
   auto box = boxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
@@ -153,8 +153,8 @@ LowerResult lowerScalarStore(GpuLowering& l, mlir::Operation& op) {
 
 /// What threads have in registers to memory, or to a ref that they have there too (`to`): without a mask, not added
 /// (plan/RegisterPlan.h).
-LowerResult storeFragment(GpuLowering& l, mlir::Value value, const View& box, GpuLowering::Fragment from,
-                          const GpuLowering::Fragment* to) {
+NativeResult storeFragment(GpuLowering& l, mlir::Value value, const View& box, GpuLowering::Fragment from,
+                           const GpuLowering::Fragment* to) {
   const GpuLowering::Fragment* is = l.fragment(value);
   if (to && is && is->sums == to->sums) return {};
   l.touch(l.reads(value), {box.memory});
@@ -170,8 +170,8 @@ LowerResult storeFragment(GpuLowering& l, mlir::Value value, const View& box, Gp
   return l.failure;
 }
 
-LowerResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
-                  mlir::Value mask) {
+NativeResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
+                   mlir::Value mask) {
   const DType kept = elementDType(ref.getType());
   if (elementDType(value.getType()) != kept) return unsupported("a store that changes the element type");
   if (l.packedRef(ref)) return storePacked(l, op, value, ref, indices, mask);
@@ -212,7 +212,7 @@ LowerResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir::
   return l.failure;
 }
 
-LowerResult lowerVectorStore(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerVectorStore(GpuLowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
   if (segments.size() != 4) return unsupported("a store of an unknown form");
   const auto rank = static_cast<unsigned>(segments[2]);
@@ -220,7 +220,7 @@ LowerResult lowerVectorStore(GpuLowering& l, mlir::Operation& op) {
                segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
 }
 
-LowerResult lowerStore(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerStore(GpuLowering& l, mlir::Operation& op) {
   return store(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().drop_front(2), {});
 }
 

@@ -133,15 +133,15 @@ Reg bitcast(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
 
 // ---- forms
 
-LowerResult checkDimensions(mlir::Operation& op) {
+NativeResult checkDimensions(mlir::Operation& op) {
   const Shape shape = resultShape(op);
   for (const int64_t d : integersAttribute(op, "dimensions"))
     if (d < 0 || d >= static_cast<int64_t>(shape.size())) return unsupported("an iota of an unknown form");
   const DType t = elementDType(op.getResult(0).getType());
-  return is_integer(t) && cpu::computesNatively(t) ? LowerResult() : unsupported("an iota of this dtype");
+  return is_integer(t) && cpu::computesNatively(t) ? NativeResult() : unsupported("an iota of this dtype");
 }
 
-LowerResult checkPermutation(mlir::Operation& op) {
+NativeResult checkPermutation(mlir::Operation& op) {
   const auto permutation = integersAttribute(op, "permutation");
   std::vector<bool> seen(operandShape(op).size(), false);
   for (const int64_t d : permutation) {
@@ -149,10 +149,10 @@ LowerResult checkPermutation(mlir::Operation& op) {
       return unsupported("a transpose of an unknown form");
     seen[static_cast<size_t>(d)] = true;
   }
-  return permutation.size() == seen.size() ? LowerResult() : unsupported("a transpose of an unknown form");
+  return permutation.size() == seen.size() ? NativeResult() : unsupported("a transpose of an unknown form");
 }
 
-LowerResult checkRotation(GpuLowering& l, mlir::Operation& op) {
+NativeResult checkRotation(GpuLowering& l, mlir::Operation& op) {
   const auto rank = static_cast<int64_t>(resultShape(op).size());
   const int64_t dim = integerAttribute(op, "dimension", -1);
   const bool strided = op.hasAttr("stride") && op.hasAttr("stride_dimension");
@@ -162,7 +162,7 @@ LowerResult checkRotation(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult checkGather(mlir::Operation& op) {
+NativeResult checkGather(mlir::Operation& op) {
   const Shape shape = resultShape(op), from = operandShape(op);
   const auto dims = integersAttribute(op, "dimensions");
   const DType indexType = elementDType(op.getOperand(1).getType());
@@ -177,15 +177,15 @@ LowerResult checkGather(mlir::Operation& op) {
   for (size_t d = 0; d < shape.size(); ++d)
     if (!llvm::is_contained(dims, static_cast<int64_t>(d)) && from[d] != shape[d])
       return unsupported("a gather of an unknown form");
-  return total > 0 ? LowerResult() : unsupported("a gather from nothing");
+  return total > 0 ? NativeResult() : unsupported("a gather from nothing");
 }
 
-LowerResult checkBitcast(mlir::Operation& op) {
+NativeResult checkBitcast(mlir::Operation& op) {
   const DType from = elementDType(op.getOperand(0).getType()), to = elementDType(op.getResult(0).getType());
   if (!cpu::computesNatively(from) || !cpu::computesNatively(to)) return unsupported("a bitcast of this dtype");
   const int64_t in = bit_width(from), out = bit_width(to);
   const bool fits = in > out ? in % out == 0 : out % in == 0;
-  return fits && operandShape(op).size() >= 2 ? LowerResult() : unsupported("a bitcast of an unknown form");
+  return fits && operandShape(op).size() >= 2 ? NativeResult() : unsupported("a bitcast of an unknown form");
 }
 
 bool changesWidth(mlir::Operation& op) {
@@ -211,7 +211,7 @@ Element elementOf(mlir::Operation& op) {
 
 bool movesElementsHere(mlir::Operation& op) { return elementOf(op) != nullptr; }
 
-LowerResult checkMove(GpuLowering& l, mlir::Operation& op) {
+NativeResult checkMove(GpuLowering& l, mlir::Operation& op) {
   const Element f = elementOf(op);
   if (f == iota) return checkDimensions(op);
   if (f == transpose) return checkPermutation(op);

@@ -13,7 +13,7 @@ bool isPrintable(GpuLowering& l, mlir::Value ref) {
   return !v.dynamic() && v.present.empty() && !v.shape.empty() && !l.resident(v.memory);
 }
 
-LowerResult lowerPrint(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerPrint(GpuLowering& l, mlir::Operation& op) {
   const std::string name = op.getName().getStringRef().str();
   const auto isRef = [](mlir::Value v) { return llvm::isa<mlir::MemRefType>(v.getType()); };
   for (mlir::Value v : op.getOperands())

@@ -109,7 +109,7 @@ Shape sizesOf(const View& v, const Shape& dims) {
   return sizes;
 }
 
-LowerResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm& p, const PlannedProduct& plan) {
+NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm& p, const PlannedProduct& plan) {
   const mlir::Value result = op.getResult(0);
   Stream* stream = l.plan.stream.find(&op) ? l.stream : nullptr;
   // It begins with a barrier: what other threads have made of its operands is there.
@@ -140,7 +140,7 @@ LowerResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm&
   return l.failure;
 }
 
-LowerResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
   ProductForm p;
   p.out = elementDType(op.getResult(0).getType());
   const DType a = elementDType(op.getOperand(0).getType()), c = elementDType(op.getOperand(1).getType());

@@ -47,7 +47,7 @@ Reg word(Builder& b, Reg slot) { return b.CreateTrunc(b.CreateLoad(b.getInt64Ty(
 void setWord(Builder& b, Reg slot, Reg value) { b.CreateStore(b.CreateZExt(value, b.getInt64Ty()), slot); }
 
 /// The first two words are the key. Every further pair is encrypted with the key so far, which gives the next key.
-LowerResult lowerSeed(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerSeed(GpuLowering& l, mlir::Operation& op) {
   Builder& b = l.b;
   std::vector<Reg> words;
   for (mlir::Value v : op.getOperands()) {
@@ -69,7 +69,7 @@ LowerResult lowerSeed(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerBits(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerBits(GpuLowering& l, mlir::Operation& op) {
   const mlir::Value result = op.getResult(0);
   if (elementDType(result.getType()) != DType::i32) return unsupported("random numbers that are not 32 bits wide");
   Builder& b = l.b;

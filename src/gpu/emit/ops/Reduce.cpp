@@ -114,7 +114,7 @@ class Reducer {
   DType t_;
 };
 
-LowerResult lowerReduction(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerReduction(GpuLowering& l, mlir::Operation& op) {
   const auto kind = cpu::nativeReductionKind(op);
   const mlir::Value source = op.getOperand(0), acc = op.getOperand(1), result = op.getResult(0);
   const Shape shape = shapeOf(source.getType()), rest = shapeOf(result.getType());

@@ -13,7 +13,7 @@ using tpu::MemorySpace;
 
 constexpr int64_t kDynamicSize = mlir::ShapedType::kDynamic;
 
-LowerResult lowerSlice(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerSlice(GpuLowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
   const cpu::PackedView* packed = l.packedRef(op.getOperand(0));
   if (segments.size() != 3 || (!packed && !l.hasRef(op.getOperand(0))))
@@ -67,7 +67,7 @@ LowerResult lowerSlice(GpuLowering& l, mlir::Operation& op) {
 }
 
 /// A ref that accesses memory as elements of another width, before or after the op.
-LowerResult lowerPackedRef(GpuLowering& l, mlir::Operation& op, const cpu::PackedView& from) {
+NativeResult lowerPackedRef(GpuLowering& l, mlir::Operation& op, const cpu::PackedView& from) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   const DType dtype = elementDType(op.getResult(0).getType());
   const bool casts = llvm::isa<tpu::MemRefBitcastOp>(op);
@@ -82,7 +82,7 @@ LowerResult lowerPackedRef(GpuLowering& l, mlir::Operation& op, const cpu::Packe
   return {};
 }
 
-LowerResult lowerReshape(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerReshape(GpuLowering& l, mlir::Operation& op) {
   if (const cpu::PackedView* packed = l.packedRef(op.getOperand(0)))
     return lowerPackedRef(l, op, cpu::PackedView(*packed));
   if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that device code does not follow");
@@ -105,7 +105,7 @@ LowerResult lowerReshape(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerAnnotate(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerAnnotate(GpuLowering& l, mlir::Operation& op) {
   if (const cpu::PackedView* packed = l.packedRef(op.getOperand(0))) {
     l.setPackedRef(op.getResult(0), cpu::PackedView(*packed));
     return {};
@@ -116,12 +116,12 @@ LowerResult lowerAnnotate(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerMemorySpaceIs(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerMemorySpaceIs(GpuLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt1(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds()));
   return {};
 }
 
-LowerResult lowerAlloca(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerAlloca(GpuLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = tpu::memorySpaceOf(type);
   if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))

@@ -8,7 +8,7 @@ namespace smalti::gpu {
 namespace {
 
 /// vector.extract of a scalar or of the trailing dimensions at leading positions.
-LowerResult lowerExtract(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerExtract(GpuLowering& l, mlir::Operation& op) {
   const Shape from = shapeOf(op.getOperand(0).getType());
   const auto positions = integersAttribute(op, "static_position");
   if (positions.size() > from.size()) return unsupported("vector.extract of an unknown form");
@@ -46,14 +46,14 @@ LowerResult lowerExtract(GpuLowering& l, mlir::Operation& op) {
   return l.failure;
 }
 
-LowerResult lowerIterationBound(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerIterationBound(GpuLowering& l, mlir::Operation& op) {
   const auto dim = static_cast<size_t>(integerAttribute(op, "dim", -1));
   if (dim >= l.gridBounds.size()) return unsupported("the bound of a grid axis that does not exist");
   l.setScalar(op.getResult(0), l.b.CreateTrunc(l.gridBounds[dim], l.b.getInt32Ty()));
   return {};
 }
 
-LowerResult lowerDevice(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerDevice(GpuLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt32(0));
   return {};
 }

@@ -6,7 +6,7 @@
 namespace smalti::gpu {
 namespace {
 
-LowerResult lowerReduceIndex(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerReduceIndex(GpuLowering& l, mlir::Operation& op) {
   const mlir::Value source = op.getOperand(0), result = op.getResult(0);
   const Shape shape = shapeOf(source.getType());
   const DType in = elementDType(source.getType()), out = elementDType(result.getType());

@@ -57,7 +57,7 @@ void wait(GpuLowering& l, const View& semaphore, Reg amount) {
 }
 
 /// The id must be that of this device or core: there is no other.
-LowerResult requireSelf(GpuLowering& l, mlir::Value id) {
+NativeResult requireSelf(GpuLowering& l, mlir::Value id) {
   if (!id) return {};
   Reg r = l.scalar(id);
   if (!r) return unsupported("a device or core that device code does not follow");
@@ -72,14 +72,14 @@ Reg wide(GpuLowering& l, mlir::Value v) {
   return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
 }
 
-LowerResult lowerSemaphoreRead(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerSemaphoreRead(GpuLowering& l, mlir::Operation& op) {
   const auto semaphore = semaphoreOf(l, op.getOperand(0));
   if (!semaphore) return unsupported("a semaphore that device code does not follow");
   l.setScalar(op.getResult(0), l.b.CreateTrunc(countOf(l, *semaphore), l.b.getInt32Ty()));
   return {};
 }
 
-LowerResult lowerSemaphoreWait(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerSemaphoreWait(GpuLowering& l, mlir::Operation& op) {
   const auto semaphore = semaphoreOf(l, op.getOperand(0));
   Reg amount = wide(l, op.getOperand(1));
   if (!semaphore || !amount) return unsupported("a semaphore that device code does not follow");
@@ -88,7 +88,7 @@ LowerResult lowerSemaphoreWait(GpuLowering& l, mlir::Operation& op) {
 }
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
-LowerResult lowerSemaphoreSignal(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerSemaphoreSignal(GpuLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const auto semaphore = semaphoreOf(l, s[0]);
   Reg amount = wide(l, s[1]);
@@ -152,7 +152,7 @@ void move(GpuLowering& l, const View& from, const View& to) {
   });
 }
 
-LowerResult copyElements(GpuLowering& l, const View& source, const View& target) {
+NativeResult copyElements(GpuLowering& l, const View& source, const View& target) {
   if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
     return unsupported("a copy between dtypes of different widths");
   const View from = withoutUnits(source), to = withoutUnits(target);
@@ -191,7 +191,7 @@ View copiedBytes(const cpu::PackedView& v) {
 }
 
 /// A copy between refs of which one at least accesses memory as elements of another width.
-LowerResult copyBits(GpuLowering& l, const cpu::PackedView& source, const cpu::PackedView& target) {
+NativeResult copyBits(GpuLowering& l, const cpu::PackedView& source, const cpu::PackedView& target) {
   if (!source.cells.present.empty() || !target.cells.present.empty())
     return unsupported("a copy past the end of an array through a bitcast of a ref to another width");
   const cpu::PackedView from = cpu::withoutUnits(source), to = cpu::withoutUnits(target);
@@ -216,7 +216,7 @@ LowerResult copyBits(GpuLowering& l, const cpu::PackedView& source, const cpu::P
 }
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
-LowerResult lowerEnqueue(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerEnqueue(GpuLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const auto source = sideOf(l, s[0]), target = sideOf(l, s[2]);
   const auto arrived = semaphoreOf(l, s[3]), sent = semaphoreOf(l, s[1]);
@@ -233,7 +233,7 @@ LowerResult lowerEnqueue(GpuLowering& l, mlir::Operation& op) {
 }
 
 /// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
-LowerResult lowerWaitDma(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerWaitDma(GpuLowering& l, mlir::Operation& op) {
   const Segments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   const auto semaphore = semaphoreOf(l, s[target ? 3 : 1]);
@@ -245,7 +245,7 @@ LowerResult lowerWaitDma(GpuLowering& l, mlir::Operation& op) {
 
 // ---- allocations
 
-LowerResult lowerSemaphoreAlloc(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerSemaphoreAlloc(GpuLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const DType t = elementDType(type);
   if (!type.hasStaticShape() || !is_semaphore(t)) return unsupported("an allocation of a dynamic size");
@@ -253,13 +253,13 @@ LowerResult lowerSemaphoreAlloc(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-LowerResult lowerBarrier(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerBarrier(GpuLowering& l, mlir::Operation& op) {
   l.setRef(op.getResult(0), l.barrier);
   return {};
 }
 
 /// The only core.
-LowerResult lowerZero(GpuLowering& l, mlir::Operation& op) {
+NativeResult lowerZero(GpuLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt32(0));
   return {};
 }

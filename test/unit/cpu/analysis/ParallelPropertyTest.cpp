@@ -40,7 +40,7 @@ TEST(Boxes, AreTheUnionOfTheirElements) {
       b.add(box);
       addTo(inB, box);
     }
-    const Boxes both = Boxes::both(a, b);
+    const Boxes both = Boxes::intersect(a, b);
     for (int n = 0; n < 10; ++n) {
       const Box box = someBox();
       Elements wanted;

@@ -115,7 +115,7 @@ TEST(Jit, KernelsOfProductsAreNotScheduledAgain) {
   if (!llvm::Triple(host.triple).isX86()) GTEST_SKIP() << "other processors may have no such pass";
   const ModuleBuilder built(host, "gemm");
   built.module->getContext().setOptPassGate(recorder);
-  const llvm::Function* product = emitGemm(*built.module, {.m = 24, .n = 64, .k = 64}, host);
+  const llvm::Function* product = emitGemm(*built.module, planGemm({.m = 24, .n = 64, .k = 64}, host));
   std::string error;
   const auto* target = llvm::TargetRegistry::lookupTarget(llvm::Triple(host.triple), error);
   ASSERT_TRUE(target) << error;

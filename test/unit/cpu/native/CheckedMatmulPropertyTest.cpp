@@ -140,7 +140,8 @@ TEST(CheckedMatmul, HasTheGridOfUncheckedCode) {
     const auto checked = withChecks(package);
     RC_ASSERT(bool(checked));
     RC_ASSERT(checked->shadowed.empty());
-    const auto with = optimizeGrid(checked->package, {processor, 1}), without = optimizeGrid(package, {processor, 1});
+    const auto with = runRewritePasses(checked->package, {processor, 1}),
+               without = runRewritePasses(package, {processor, 1});
     RC_ASSERT(with.has_value() == without.has_value());
     if (with) RC_ASSERT(with->signature.grid == without->signature.grid);
     partial += matmul.isPartial();

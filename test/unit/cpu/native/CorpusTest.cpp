@@ -10,6 +10,7 @@
 #include "../../LongTest.h"
 #include "../../Recordings.h"
 #include "cpu/NativeKernel.h"
+#include "cpu/emit/NativeLowering.h"
 #include "interop/Interop.h"
 
 namespace smalti::cpu::testing {
@@ -43,6 +44,7 @@ TEST(NativeCorpus, NearlyEveryRecordedKernelHasNativeCode) {
   for (const auto& [reason, n] : reasons) std::cout << "  not native: " << n << " " << reason << "\n";
   for (const auto& [op, n] : interpreted) std::cout << "  interpreted: " << n << " " << op << "\n";
   EXPECT_GE(natives, kernels * 9 / 10);
+  EXPECT_FALSE(reasons.contains(kOtherPlan)) << "code and plan differ";
 }
 
 }  // namespace

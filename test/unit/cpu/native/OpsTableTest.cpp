@@ -101,7 +101,7 @@ std::string page(const Table& table) {
       "Made by `SMALTI_WRITE=1 smalti_cpu_test --gtest_filter=NativeOps.TheTableIsUpToDate`. *Native*: machine code. "
       "*Inside*: the\nmachine's own code (`src/eval`) is called from native code, on values in memory. An op or a "
       "dtype "
-      "that stands nowhere here makes\nthe whole kernel run on the machine. `f32 → i8 i4`: from f32 to each of "
+      "that is not listed makes\nthe whole kernel run on the machine. `f32 → i8 i4`: from f32 to each of "
       "them.\n\n"
       "| op | native | inside |\n|---|---|---|\n";
   for (const auto& [op, status] : table)

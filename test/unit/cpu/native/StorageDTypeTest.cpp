@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "Native.h"
-#include "cpu/product/gemm/Tiles.h"
+#include "cpu/plan/product/TileLayout.h"
 
 namespace smalti::cpu::testing {
 namespace {

@@ -1,5 +1,5 @@
 // How products are computed, asked of the plan.
-#include "cpu/plan/ProductPlan.h"
+#include "cpu/plan/product/ProductPlan.h"
 
 #include <gtest/gtest.h>
 

@@ -54,7 +54,7 @@ struct CompiledGemm {
 
 inline Result<std::string> gemmObject(const GemmShape& shape, const Processor& processor, std::string& symbol) {
   ModuleBuilder builder(processor, "gemm");
-  llvm::Function* f = emitGemm(*builder.module, shape, processor);
+  llvm::Function* f = emitGemm(*builder.module, planGemm(shape, processor));
   f->setLinkage(llvm::GlobalValue::ExternalLinkage);
   symbol = f->getName().str();
   return generateObject(std::move(builder), processor);

@@ -3,7 +3,7 @@
 
 #include "../../LongTest.h"
 #include "GemmHarness.h"
-#include "cpu/product/gemm/Tiles.h"
+#include "cpu/plan/product/TileLayout.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Intrinsics.h"
@@ -209,7 +209,7 @@ TEST(Gemm, CodeDoesNotGrowWithTheShape) {
   CompileReport small, large;
   for (const auto& [n, report] : {std::pair{192, &small}, std::pair{4224, &large}}) {
     ModuleBuilder builder(hostProcessor(), "gemm");
-    emitGemm(*builder.module, {n, n, n}, hostProcessor())->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    emitGemm(*builder.module, planGemm({n, n, n}, hostProcessor()))->setLinkage(llvm::GlobalValue::ExternalLinkage);
     ASSERT_TRUE(generateObject(std::move(builder), hostProcessor(), report));
   }
   EXPECT_LE(large.objectBytes, small.objectBytes + 4096);
@@ -224,7 +224,7 @@ TEST(Gemm, KeptOperandsServeLaterProducts) {
       GemmShape kept = s;
       kept.cachesPackedB = true;
       const GemmPlan plan = planGemm(kept, hostProcessor());
-      return std::tuple{plan.packsB, plan.blockDepth, plan.tileColumns, plan.mayUseUnpackedB, plan.usesTiles};
+      return std::tuple{plan.packsB, plan.blockDepth, plan.tileColumns, plan.mayUseUnpackedB, plan.usesTiles()};
     };
     for (few.m = 17; packing(few) != packing(shape);) ++few.m;
     ASSERT_LT(few.m, shape.m) << name(type);
@@ -265,11 +265,11 @@ TEST(Gemm, KeptOperandsServeLaterProducts) {
 TEST(Gemm, TileRegistersEndAnywhere) {
   Processor p = hostProcessor();
   if (!hasTiles(p)) GTEST_SKIP() << "this processor has none";
-  EXPECT_TRUE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, p).usesTiles);
-  EXPECT_TRUE(planGemm({64, 64, 64, DType::f32, DType::bf16}, p).usesTiles);
-  EXPECT_TRUE(planGemm({64, 64, 64, DType::u8, DType::i8, DType::i32}, p).usesTiles);
-  EXPECT_FALSE(planGemm({64, 64, 64}, p).usesTiles);
-  EXPECT_FALSE(planGemm({2, 64, 64, DType::bf16, DType::bf16}, p).usesTiles) << "most of a tile would be empty";
+  EXPECT_TRUE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, p).usesTiles());
+  EXPECT_TRUE(planGemm({64, 64, 64, DType::f32, DType::bf16}, p).usesTiles());
+  EXPECT_TRUE(planGemm({64, 64, 64, DType::u8, DType::i8, DType::i32}, p).usesTiles());
+  EXPECT_FALSE(planGemm({64, 64, 64}, p).usesTiles());
+  EXPECT_FALSE(planGemm({2, 64, 64, DType::bf16, DType::bf16}, p).usesTiles()) << "most of a tile would be empty";
   for (const bool small : {false, true}) {
     if (small) p.l2Bytes = 64 << 10;
     for (const Types& t : {kTypes[1], kTypes[5], kTypes[6], kTypes[9]})
@@ -281,14 +281,14 @@ TEST(Gemm, TileRegistersEndAnywhere) {
                                            {70, 64, 129, 2}})
         checkShape({m, n, k * (small ? 33 : 1), t.a, t.b, t.c, false, (flags & 2) != 0, (flags & 4) != 0}, flags, 5, p);
   }
-  EXPECT_FALSE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, withoutTiles(p)).usesTiles);
+  EXPECT_FALSE(planGemm({64, 64, 64, DType::bf16, DType::bf16}, withoutTiles(p)).usesTiles());
 }
 
 /// An f32 on the left is the sum of three bf16: what is no number, and what a bf16 would round to infinity, stays so.
 TEST(Gemm, TileRegistersTakeEveryF32) {
   if (!hasTiles(hostProcessor())) GTEST_SKIP() << "this processor has none";
   const GemmShape s{16, 16, 32, DType::f32, DType::bf16};
-  ASSERT_TRUE(planGemm(s, hostProcessor()).usesTiles);
+  ASSERT_TRUE(planGemm(s, hostProcessor()).usesTiles());
   const CompiledGemm gemm = compileGemm(s);
   ASSERT_TRUE(gemm.run);
   GemmCase given(s, 0, 1);
@@ -360,7 +360,7 @@ TEST(Gemm, TilesAskForWhatTheyWillReadAndWrite) {
   const Processor p = *processorNamed("znver4");
   const auto prefetches = [&](int64_t k, bool packing) {
     ModuleBuilder builder(p, "gemm");
-    emitGemm(*builder.module, {64, 128, k, DType::i8, DType::i8, DType::i32}, p);
+    emitGemm(*builder.module, planGemm({64, 128, k, DType::i8, DType::i8, DType::i32}, p));
     int count = 0;
     for (const llvm::Function& f : *builder.module) {
       if (!f.getName().starts_with("smalti_kernel") || f.getName().contains("_packs_") != packing) continue;

@@ -51,7 +51,7 @@ class MaskedMatmul {
 
   std::vector<Array> operands() const { return {numbers({kRows, kDepth}), numbers({kDepth, kColumns})}; }
   std::optional<KernelPackage> made() const {
-    return optimizeGrid(k.package(), {*processorNamed("x86_64-linux-gnu/znver4"), 1});
+    return runRewritePasses(k.package(), {*processorNamed("x86_64-linux-gnu/znver4"), 1});
   }
 
  private:

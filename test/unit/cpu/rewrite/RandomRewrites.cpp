@@ -48,7 +48,7 @@ std::map<std::string, int> applied(Kernel (*some)(), int cases) {
             ++counts[std::string(pass.name)];
             expectSame(*made);
           }
-        if (const auto made = optimizeGrid(package, {processor, cores})) expectSame(*made);
+        if (const auto made = runRewritePasses(package, {processor, cores})) expectSame(*made);
       }
     }
   }));

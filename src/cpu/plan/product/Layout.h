@@ -1,0 +1,74 @@
+// Decisions about one matrix product: the instruction, the tile in registers, the blocks in caches, the workspace.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/Processor.h"
+#include "cpu/plan/product/GemmShape.h"
+
+namespace smalti::cpu {
+
+/// The instruction that multiplies and adds. Every one of them takes a vector of 32-bit *units* of each operand, a unit
+/// being `group` successive values of k, and adds the dot products of the units to 32-bit accumulators.
+enum class Product {
+  floatFma,     ///< f32 units
+  intMultiply,  ///< i32 units
+  i16Madd,      ///< two i16: pmaddwd, exact for 8-bit values
+  bf16Dot,      ///< two bf16: vdpbf16ps, which rounds denormals to zero
+  i8Dot,        ///< four bytes, one side unsigned: vpdpbusd
+};
+
+/// The conversion of an operand's elements while they are packed.
+enum class Element { f32, i32, i16, bf16, i8, i8Biased };
+
+struct Layout {
+  GemmShape shape;
+  Product product = Product::floatFma;
+  Element elementA = Element::f32, elementB = Element::f32;
+  int group = 1;                                            ///< values of k per unit
+  int lanes = 4;                                            ///< units per vector
+  int rows = 1, vectors = 1;                                ///< register tile: rows × (vectors · lanes) columns
+  int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;  ///< of C and k; a multiple of the tile, or the whole size
+  bool packA = false;            ///< to [rows][units] of `strideA` bytes, or when transposed to [units][rows]
+  bool panelsA = false;          ///< packed by tiles instead, to [tile][units][rows]
+  bool packB = false;            ///< to panels [units][columns of a tile]
+  bool keepPackedB = false;      ///< all panels of a block are kept for the following blocks of rows
+  bool deep = false;             ///< tiles take so long that a few prefetches before them cost nothing
+  int64_t inPlaceBelow = 0;      ///< rows of B with a smaller stride in bytes are read in place despite `packB`
+  bool mayUseUnpackedB = false;  ///< also others that do not share sets of L1: packsRowsOfB()
+  int biasFactor = 0;            ///< i8Dot of operands of the same signedness: accumulators start at this · Σ a
+  bool nativeHalf = true;        ///< f16 → f32 is an instruction
+  int64_t strideA = 0;           ///< of the packed block of A, bytes
+  int64_t panelBytes = 0;        ///< of one packed panel of B
+  int64_t packedCacheBytes = 0;  ///< of packed B, when later products use it
+  int64_t offsetA = 0, offsetSums = 0, workspaceBytes = 0;  ///< packed B begins at 0
+
+  int columns() const { return vectors * lanes; }
+  int vectorBytes() const { return 4 * lanes; }
+  int64_t units(int64_t depth) const { return (depth + group - 1) / group; }
+};
+Layout layOut(const GemmShape&, const Processor&);
+
+/// Products summed in one chain of f32 additions; longer ones lose accuracy.
+inline constexpr int64_t kMaxChain = 1024;
+int64_t roundUp(int64_t value, int64_t to);
+/// The size of parts of at most `most`, as equal as multiples of `step` allow.
+int64_t equalParts(int64_t total, int64_t most, int64_t step);
+
+/// Whether B is packed where its rows begin `rowBytes` apart. `Ops` computes with numbers when a product is planned, or
+/// emits the same arithmetic for when the kernel runs.
+template <class Ops, class Bytes>
+auto packsRowsOfB(const Ops& ops, const Layout& l, Bytes rowBytes) {
+  constexpr int64_t kPageBytes = 4096;  // rows with this stride share sets of L1
+  constexpr int64_t kFarBytes = 1024;   // a smaller stride means few columns: packing is cheap, and often cached
+  if (!l.packB) return ops.constant(false);
+  auto packs = l.inPlaceBelow ? ops.isAtLeast(rowBytes, l.inPlaceBelow) : ops.constant(true);
+  if (!l.mayUseUnpackedB) return packs;
+  auto offPages = ops.logicalNot(ops.isMultipleOf(rowBytes, kPageBytes));
+  auto spread = ops.logicalAnd(ops.isMultipleOf(rowBytes, kLineBytes), offPages);
+  auto inPlace = ops.logicalAnd(ops.isAbove(rowBytes, kFarBytes), spread);
+  return ops.logicalAnd(packs, ops.logicalNot(inPlace));
+}
+bool packsRowsOfB(const Layout&, int64_t rowBytes);
+
+}  // namespace smalti::cpu

@@ -1,0 +1,145 @@
+#include "cpu/plan/product/ProductPlan.h"
+
+#include <fmt/format.h>
+
+#include "cpu/plan/product/Layout.h"
+#include "cpu/plan/product/TileLayout.h"
+
+namespace smalti::cpu {
+namespace {
+
+// Fitted with `./do bench cpu` on the processor that docs/performance.md names.
+
+/// Rows of C from which on packing B is less than a hundredth of the work, so that it is not cached.
+constexpr int64_t kMaxRowsToKeep = 512;
+/// The most bytes of packed B that are cached.
+constexpr int64_t kMaxKeptBytes = 8 << 20;
+/// Bytes of a page: hardware prefetching stops at its end, so that shorter streams gain nothing.
+constexpr int64_t kPageBytes = 4 << 10;
+/// How far rows of B are prefetched.
+constexpr int64_t kBytesAhead = 8 << 10;
+/// Processors with an L2 of this size prefetch too short a distance by themselves; others lose by more prefetches.
+constexpr int64_t kLargeL2Bytes = 2 << 20;
+
+bool isFloatProduct(const GemmShape& s) { return !s.transposedA && s.c == DType::f32 && s.k > 0; }
+
+bool suitsGemvDot(const GemmShape& s) { return isFloatProduct(s) && s.m <= kSkinnyRows && s.transposedB; }
+
+/// Up to the number of rows for which the sums of a few vectors of columns stay in registers.
+bool suitsGemvAxpy(const GemmShape& s, const Processor& p) {
+  return isFloatProduct(s) && s.m <= (p.vectorRegisters >= 32 ? 3 : 2) && !s.transposedB;
+}
+
+bool suitsSkinnyTiles(const GemmShape& s) { return isFloatProduct(s) && s.m <= kSkinnyRows && !s.transposedB; }
+
+Strategy chooseStrategy(const ProductFacts& f, const Processor& p) {
+  const GemmShape& s = f.shape;
+  const int64_t bytes = s.n * s.k * storage_bytes(s.b), cache = p.l1Bytes;
+  // A looked-up B is not in the caches, whatever its size; one that is rounded must be read once.
+  const bool once = f.blocksOfB > 1 || f.nextBIsKnown || s.roundsB;
+  if (suitsGemvDot(s)) return Strategy::gemvDot;
+  if ((once || bytes >= cache) && suitsGemvAxpy(s, p)) return Strategy::gemvAxpy;
+  if ((once || bytes >= cache * 5 / 2) && suitsSkinnyTiles(s)) return Strategy::skinnyTiles;
+  return Strategy::packed;
+}
+
+/// The number of equal parts of a single block that the processor reads fastest when interleaved.
+int64_t chooseStreams(const ProductFacts& f, const Processor& p) {
+  if (f.blocksOfB != 1) return 1;
+  const GemmShape& s = f.shape;
+  const int64_t rows = s.transposedB ? s.n : s.k, rowBytes = storage_bytes(s.b) * (s.transposedB ? s.k : s.n);
+  int64_t streams = p.readStreams;
+  while (streams > 1 && (rows % streams != 0 || rows / streams * rowBytes < kPageBytes)) streams /= 2;
+  return streams;
+}
+
+/// Into L2, further ahead than the hardware prefetcher.
+RowPrefetch choosePrefetch(const GemmShape& s, int64_t parts, const Processor& p) {
+  const int64_t rows = (s.transposedB ? s.n : s.k) / parts, rowBytes = storage_bytes(s.b) * (s.transposedB ? s.k : s.n);
+  const int64_t ahead = std::min(rows, (kBytesAhead + rowBytes - 1) / rowBytes);
+  const bool far = rows * rowBytes >= p.l1Bytes && p.l2Bytes >= kLargeL2Bytes;
+  // While several rows are multiplied, hardware does not prefetch far enough ahead. Otherwise, if it follows several
+  // streams, software prefetches only cost a tenth of the bandwidth.
+  if (s.m >= kSlowRows) return {ahead, ahead};
+  return p.readStreams > 1 ? RowPrefetch() : RowPrefetch{ahead, far ? ahead : 0};
+}
+
+PacksB choosePacking(const ProductFacts& f, const GemmShape& shape, const Processor& p) {
+  if (usesTiles(shape, p)) return PacksB::always;
+  const Layout layout = layOut(shape, p);
+  if (!layout.packB) return PacksB::never;
+  if (!layout.inPlaceBelow && !layout.mayUseUnpackedB) return PacksB::always;
+  if (!f.rowBytesOfB) return PacksB::byDistance;
+  return packsRowsOfB(layout, *f.rowBytesOfB) ? PacksB::always : PacksB::never;
+}
+
+bool cachesPackedB(const ProductFacts& f, GemmShape shape, const Processor& p) {
+  if (f.reusedBlocksOfB == 0 || shape.m >= kMaxRowsToKeep) return false;
+  shape.cachesPackedB = true;
+  return choosePacking(f, shape, p) != PacksB::never &&
+         planGemm(shape, p).packedCacheBytes * f.reusedBlocksOfB <= kMaxKeptBytes;
+}
+
+std::string_view nameOf(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::packed:
+      return "packed";
+    case Strategy::gemvDot:
+      return "GEMV by dot products";
+    case Strategy::gemvAxpy:
+      return "GEMV by axpy";
+    case Strategy::skinnyTiles:
+      return "skinny GEMM";
+  }
+  return {};
+}
+
+}  // namespace
+
+bool usesBf16Pairs(const GemmShape& s, int64_t parts, const Processor& p) {
+  return multipliesBf16Pairs(s.a, s.b, p) && (s.transposedB ? s.k : s.k / parts) % 2 == 0;
+}
+
+ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
+  ProductPlan plan{.shape = facts.shape, .strategy = chooseStrategy(facts, processor), .blocksOfB = facts.blocksOfB};
+  GemmShape& shape = plan.shape;
+  if (plan.isSkinny()) {
+    plan.interleaves = plan.strategy != Strategy::skinnyTiles;
+    if (plan.interleaves) plan.streams = chooseStreams(facts, processor);
+    const int64_t parts = std::max(plan.blocksOfB, plan.streams);
+    plan.bf16Pairs = usesBf16Pairs(shape, parts, processor);
+    plan.prefetch = choosePrefetch(shape, parts, processor);
+    plan.widensA = (shape.a == DType::bf16 || shape.a == DType::f16) && !plan.bf16Pairs;
+    return plan;
+  }
+  shape.cachesPackedB = cachesPackedB(facts, shape, processor);
+  plan.packsB = choosePacking(facts, shape, processor);
+  plan.gemm = planGemm(shape, processor);
+  return plan;
+}
+
+std::string text(const ProductPlan& p) {
+  const GemmShape& s = p.shape;
+  std::string text = fmt::format("{}x{}x{} {}·{}→{}", s.m, s.n, s.k, name(s.a), name(s.b), name(s.c));
+  if (!p.of.empty()) text += " of " + p.of;
+  if (p.isSkinny()) {
+    text += fmt::format(": {}", nameOf(p.strategy));
+    if (p.blocksOfB > 1)
+      text += fmt::format(", {} {}blocks", p.blocksOfB, p.interleaves ? "interleaved " : "");
+    else if (p.streams > 1)
+      text += fmt::format(", {} streams", p.streams);
+    if (s.roundsB) text += ", B rounded to bf16";
+    return text + (p.bf16Pairs ? ", bf16 pairs" : "");
+  }
+  const GemmPlan& g = p.gemm;
+  text += fmt::format(": tile {}x{}, blocks {}x{}x{}", g.tileRows, g.tileColumns, g.blockRows, g.blockColumns,
+                      g.blockDepth);
+  if (g.packsA) text += ", A packed";
+  if (p.packsB != PacksB::never) text += s.cachesPackedB ? ", packed B cached" : ", B packed";
+  if (g.usesTiles()) text += ", tile registers";
+  if (g.usesDot) text += ", dot instruction";
+  if (s.addsRow) text += ", adds a row";
+  return text;
+}
+
+}  // namespace smalti::cpu

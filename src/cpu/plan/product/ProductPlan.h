@@ -1,0 +1,77 @@
+// How one matrix product is computed. Decided from sizes, dtypes, facts about the operands, and the processor,
+// before code is emitted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cpu/plan/product/GemmPlan.h"
+
+namespace smalti::cpu {
+
+/// Rows of A up to which a product is skinny: reading B once costs more than multiplying.
+constexpr int64_t kSkinnyRows = 8;
+/// The number of rows of A from which on multiplying rows of B takes longer than reading them.
+constexpr int64_t kSlowRows = 4;
+
+/// The facts about a product that the decision depends on.
+struct ProductFacts {
+  GemmShape shape;
+  int64_t blocksOfB = 1;      ///< B is a concatenation of this many blocks of equal size, each anywhere in memory
+  bool nextBIsKnown = false;  ///< the address of the next grid step's B is known
+  /// Bytes from a row of B, as stored, to the next; nullopt: known only when the kernel runs.
+  std::optional<int64_t> rowBytesOfB{};
+  /// The number of blocks of B through which grid steps cycle, none of which is written meanwhile; 0: B is
+  /// not used again soon.
+  int64_t reusedBlocksOfB = 0;
+};
+
+enum class Strategy : uint8_t {
+  packed,       ///< register tiles over packed panels (product/gemm)
+  gemvDot,      ///< dot products of rows of a transposed B with rows of A
+  gemvAxpy,     ///< sums of rows of B, each multiplied by an element of A
+  skinnyTiles,  ///< tiles of rows of B multiplied by the corresponding elements of all rows of A
+};
+
+/// Whether B is packed into panels.
+enum class PacksB : uint8_t { never, always, byDistance };  // byDistance: depends on its row stride at run time
+
+/// The number of rows of B that are prefetched ahead; 0: none.
+struct RowPrefetch {
+  int64_t acrossSteps = 0;  ///< of a block whose successor, which the next grid step reads, is known
+  int64_t withinBlock = 0;  ///< of another block
+  bool operator==(const RowPrefetch&) const = default;
+};
+
+struct ProductPlan {
+  GemmShape shape;  ///< with `cachesPackedB` as decided
+  Strategy strategy = Strategy::packed;
+  std::string of{};  ///< the op that the product is part of; empty: it is a tpu.matmul
+
+  // ---- skinny products read B once, in place
+  int64_t blocksOfB = 1;
+  int64_t streams = 1;       ///< equal parts of a single block that are read concurrently
+  bool interleaves = false;  ///< alternates between the blocks, or streams, row by row
+  bool bf16Pairs = false;    ///< multiplies two bf16 in one instruction
+  bool widensA = false;      ///< A is converted to f32 first, since it is read again for every row of B
+  RowPrefetch prefetch{};
+
+  // ---- packed products
+  GemmPlan gemm;
+  PacksB packsB = PacksB::never;
+
+  bool isSkinny() const { return strategy != Strategy::packed; }
+};
+
+/// Whether a product of `parts` blocks or streams of B multiplies pairs of bf16: this is faster than multiplying as
+/// f32, and every pair of rows of B is in one of them.
+bool usesBf16Pairs(const GemmShape&, int64_t parts, const Processor&);
+
+ProductPlan planProduct(const ProductFacts&, const Processor&);
+
+/// One line for `show`: "8x128x64 f32·f32→f32: GEMV by dot products, 8 interleaved blocks".
+std::string text(const ProductPlan&);
+
+}  // namespace smalti::cpu
