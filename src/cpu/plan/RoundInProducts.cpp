@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "cpu/analysis/ReadsBetween.h"
 #include "cpu/plan/product/ProductPlan.h"
 #include "cpu/rewrite/CollapseReductionAxis.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
 #include "ir/facts/DotDimensions.h"
-#include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -26,13 +26,6 @@ mlir::Value unshaped(mlir::Value v, bool onlyUses) {
     v = cast.getSource();
   }
   return v;
-}
-
-/// Whether no op between the two, of one block, writes to memory.
-bool onlyReadsBetween(mlir::Operation& from, mlir::Operation& to) {
-  for (mlir::Operation* op = from.getNextNode(); op != &to; op = op->getNextNode())
-    if (!op || op->getNumRegions() != 0 || mayChangeMemory(*op)) return false;
-  return true;
 }
 
 /// Rows of A as they are stored, by the rows of a matrix B.

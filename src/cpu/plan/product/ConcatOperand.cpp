@@ -1,12 +1,12 @@
 #include "cpu/plan/product/ConcatOperand.h"
 
 #include "cpu/analysis/FloatDTypes.h"
+#include "cpu/analysis/ReadsBetween.h"
 #include "cpu/plan/product/ProductPlan.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 #include "ir/facts/DotDimensions.h"
-#include "ir/facts/OpFamilies.h"
 
 namespace smalti::cpu {
 namespace {
@@ -17,15 +17,6 @@ constexpr unsigned kMaxBlocks = 16;
 bool isFloatOfMemory(mlir::Value v) {
   const DType t = elementDType(v.getType());
   return t == DType::f32 || isNarrowFloat(t);
-}
-
-/// Whether no op between the two writes to memory.
-bool onlyReadsBetween(mlir::Operation& from, mlir::Operation& to) {
-  for (mlir::Operation* op = from.getNextNode(); op != &to; op = op->getNextNode()) {
-    const bool reads = isPure(*op) || isLoad(*op);
-    if (!reads || op->getNumRegions() != 0) return false;
-  }
-  return true;
 }
 
 bool isMatrixProduct(const DotDimensions& d) {
