@@ -91,6 +91,7 @@ TEST(BlockReuse, BlocksThatAreUsedAgainSoonAre) {
     const KernelPackage package = grid.kernel().package();
     const KernelArguments arguments(package);
     const Window& window = *arguments.windowOf(0);
+    RC_ASSERT(window.elementIndexed == grid.elementIndexed);
     const IndexMapFacts map(arguments.indexMap(window), kAxes);
     const BlockGeometry geometry(window, arguments.arrayOf(0).shape);
     const auto found = findReuse(map, window, geometry, grid.bounds, {grid.order.front(), grid.order});
