@@ -1,6 +1,21 @@
 #include "cpu/plan/product/GemmPlan.h"
 
 namespace smalti::cpu {
+namespace {
+
+/// What both kinds of layout have.
+template <class AnyLayout>
+GemmPlan planOf(const AnyLayout& l) {
+  return {.layout = l,
+          .blockRows = l.blockRows,
+          .blockColumns = l.blockColumns,
+          .blockDepth = l.blockDepth,
+          .packedBytes = l.workspaceBytes,
+          .packedCacheBytes = l.packedCacheBytes,
+          .packsA = l.packA};
+}
+
+}  // namespace
 
 const GemmShape& GemmPlan::shape() const {
   return std::visit([](const auto& l) -> const GemmShape& { return l.shape; }, layout);
@@ -16,31 +31,20 @@ bool multipliesAsF32(DType a, DType b, const Processor& p) {
 
 GemmPlan planGemm(const GemmShape& shape, const Processor& processor) {
   if (usesTiles(shape, processor)) {
-    const TileLayout l = layOutTiles(shape, processor);
-    return {.layout = l,
-            .tileRows = 2 * kTileRows,
-            .tileColumns = kPanelColumns,
-            .blockRows = l.blockRows,
-            .blockColumns = l.blockColumns,
-            .blockDepth = l.blockDepth,
-            .packedBytes = l.workspaceBytes,
-            .packedCacheBytes = l.packedCacheBytes,
-            .packsA = l.packA,
-            .packsB = true};
+    GemmPlan plan = planOf(layOutTiles(shape, processor));
+    plan.tileRows = 2 * kTileRows;
+    plan.tileColumns = kPanelColumns;
+    plan.packsB = true;
+    return plan;
   }
   const Layout l = layOut(shape, processor);
-  return {.layout = l,
-          .tileRows = l.rows,
-          .tileColumns = l.columns(),
-          .blockRows = l.blockRows,
-          .blockColumns = l.blockColumns,
-          .blockDepth = l.blockDepth,
-          .packedBytes = l.workspaceBytes,
-          .packedCacheBytes = l.packedCacheBytes,
-          .packsA = l.packA,
-          .packsB = l.packB,
-          .usesDot = l.product == Product::bf16Dot || l.product == Product::i8Dot,
-          .mayUseUnpackedB = l.mayUseUnpackedB};
+  GemmPlan plan = planOf(l);
+  plan.tileRows = l.rows;
+  plan.tileColumns = l.columns();
+  plan.packsB = l.packB;
+  plan.usesDot = l.product == Product::bf16Dot || l.product == Product::i8Dot;
+  plan.mayUseUnpackedB = l.mayUseUnpackedB;
+  return plan;
 }
 
 }  // namespace smalti::cpu

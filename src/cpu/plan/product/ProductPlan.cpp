@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "cpu/plan/product/Layout.h"
-#include "cpu/plan/product/TileLayout.h"
-
 namespace smalti::cpu {
 namespace {
 
@@ -64,9 +61,9 @@ RowPrefetch choosePrefetch(const GemmShape& s, int64_t parts, const Processor& p
   return p.readStreams > 1 ? RowPrefetch() : RowPrefetch{ahead, far ? ahead : 0};
 }
 
-PacksB choosePacking(const ProductFacts& f, const GemmShape& shape, const Processor& p) {
-  if (usesTiles(shape, p)) return PacksB::always;
-  const Layout layout = layOut(shape, p);
+PacksB choosePacking(const ProductFacts& f, const GemmPlan& plan) {
+  if (plan.usesTiles()) return PacksB::always;
+  const Layout& layout = std::get<Layout>(plan.layout);
   if (!layout.packB) return PacksB::never;
   if (!layout.inPlaceBelow && !layout.mayUseUnpackedB) return PacksB::always;
   if (!f.rowBytesOfB) return PacksB::byDistance;
@@ -76,8 +73,8 @@ PacksB choosePacking(const ProductFacts& f, const GemmShape& shape, const Proces
 bool cachesPackedB(const ProductFacts& f, GemmShape shape, const Processor& p) {
   if (f.reusedBlocksOfB == 0 || shape.m >= kMaxRowsToKeep) return false;
   shape.cachesPackedB = true;
-  return choosePacking(f, shape, p) != PacksB::never &&
-         planGemm(shape, p).packedCacheBytes * f.reusedBlocksOfB <= kMaxKeptBytes;
+  const GemmPlan plan = planGemm(shape, p);
+  return choosePacking(f, plan) != PacksB::never && plan.packedCacheBytes * f.reusedBlocksOfB <= kMaxKeptBytes;
 }
 
 std::string_view nameOf(Strategy strategy) {
@@ -113,8 +110,8 @@ ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
     return plan;
   }
   shape.cachesPackedB = cachesPackedB(facts, shape, processor);
-  plan.packsB = choosePacking(facts, shape, processor);
   plan.gemm = planGemm(shape, processor);
+  plan.packsB = choosePacking(facts, plan.gemm);
   return plan;
 }
 
