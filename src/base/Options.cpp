@@ -101,7 +101,7 @@ const std::vector<OptionRow>& rows() {
       {"child-memory-mib",
        cases,
        &Options::childMemoryMib,
-       "address space that the process of one case may use; 0: no limit",
+       "address space that the process of one case may use; 0: no limit, as for cuda and tpu",
        {},
        0,
        int64_t{1} << 40},

@@ -6,13 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static int is(const char *what) {
   const char *mode = getenv("FAKE_CUDA");
   return mode && !strcmp(mode, what);
 }
 
-static int init(unsigned flags) { return (int)flags; }
+/* As a driver does, it reserves more address space than the machine has memory, and serves only the process that started it. */
+static pid_t starter;
+static int init(unsigned flags) {
+  void *reserved = mmap(NULL, (size_t)1 << 38, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return 2;
+  return starter = getpid(), (int)flags;
+}
 static int version(int *v) { return *v = is("old") ? 11020 : 12040, 0; }
 static int count(int *n) { return *n = is("none") ? 0 : is("two") ? 2 : 1, 0; }
 static int device(int *d, int i) { return *d = i, 0; }
@@ -20,7 +28,7 @@ static int named(char *name, int bytes, int d) { return (void)d, strncpy(name, "
 static int attribute(int *v, int which, int d) { return (void)d, *v = which == 75 ? (is("small") ? 7 : 9) : which == 76 ? 0 : 4, 0; }
 /* A context is the number of its GPU, counted from 1. */
 static _Thread_local uintptr_t current;
-static int retain(void **context, int d) { return *context = (void *)(uintptr_t)(d + 1), 0; }
+static int retain(void **context, int d) { return *context = (void *)(uintptr_t)(d + 1), getpid() == starter ? 0 : 3; }
 static int set(void *context) { return current = (uintptr_t)context, 0; }
 static int synchronize(void) { return is("faulty") ? 700 : 0; }
 static int load(void **module, const void *ptx, unsigned n, int *options, void **values) {
@@ -122,7 +130,7 @@ static int encode(void *map, int type, uint32_t rank, void *address, const uint6
   return memcpy(map, &address, sizeof address), 0;
 }
 static int text(int error, const char **t) {
-  return *t = error == 2 ? "out of memory" : error == 700 ? "an illegal memory access was encountered" : "no", 0;
+  return *t = error == 3 ? "initialization error" : error == 2 ? "out of memory" : error == 700 ? "an illegal memory access was encountered" : "no", 0;
 }
 
 int cuGetProcAddress_v2(const char *name, void **address, int v, uint64_t flags, int *status) {

@@ -1,5 +1,6 @@
 """Kernels through a CUDA driver without a GPU (fake_cuda.c): the calls of the driver, and the message of each failure."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -98,9 +99,12 @@ def test_sm7205_gpus_that_are_not_there(run, fake_cuda, target, number):
 
 
 def test_cases_run_in_children_that_start_the_driver_themselves(run, fake_cuda):
-    """`conform` forks: a process that has begun to use a GPU cannot hand it on."""
-    done = run("conform", CASES / "alias_partial_update", "--target", "cuda", env=fake_cuda("works"))
-    assert "forked" not in done.stdout + done.stderr
+    """`conform` forks, with a limit of memory: a process that has begun to use a GPU cannot hand it on, and a driver reserves
+    address space beyond any limit."""
+    done = run("conform", CASES / "alias_partial_update", "--target", "cuda", "--json", env=fake_cuda("works"))
+    assert done.stderr == ""
+    case, = json.loads(done.stdout)["cases"]
+    assert (case["status"], case["code"]) == ("fail", None)  # the kernel ran: the fake computes nothing
 
 
 def test_code_is_cached_between_processes(run, fake_cuda, tmp_path):

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "driver/program/TimeLimit.h"
+#include "driver/target/Target.h"
 
 namespace smalti::driver {
 
@@ -31,9 +32,10 @@ Diagnostic failureOf(const ChildResult& result, const Options& options, std::str
 }
 
 ChildLimits limitsOf(const Options& options) {
+  const Target* target = findTarget(options.target);
   return {.atOnce = options.jobs > 0 ? options.jobs : numProcessors(),
           .seconds = static_cast<double>(options.timeoutSeconds),
-          .addressSpaceMib = options.childMemoryMib};
+          .addressSpaceMib = target && target->reservesAddressSpace ? 0 : options.childMemoryMib};
 }
 
 }  // namespace smalti::driver

@@ -50,7 +50,6 @@ ChildLimits limitsFor(const Options& options) {
   limits.atOnce = 1;
   limits.piecesEach = std::numeric_limits<int64_t>::max();
   limits.errorBytes = kPluginErrorBytes;
-  limits.addressSpaceMib = 0;  // plugins reserve more than they use
   return limits;
 }
 

@@ -75,6 +75,8 @@ struct Target {
   /// Its devices belong to one process at a time, and what drives them is code of others, which may crash: the command
   /// line runs it in a child process.
   bool foreign = false;
+  /// Its driver or plugin reserves far more address space than it uses, so that none starts within a limit of that.
+  bool reservesAddressSpace = false;
   /// For `show`: texts on the way to its code, which no other target has ("llvm"), and what makes them (Code.h). Both
   /// empty: it has no code to show.
   std::vector<std::string_view> stages = {};

@@ -133,6 +133,7 @@ const Target& cudaTarget() {
         return driver ? Status() : fail(driver.error());
       },
       .open = openGpu,
+      .reservesAddressSpace = true,
       .stages = {"ptx", "sass"},
       .inspect = inspectCudaCode};
   return target;

@@ -136,7 +136,8 @@ const Target& tpuTarget() {
               return std::make_shared<OnDevices>(std::move(*forDevices), std::move(*loaded));
             };
       },
-      .foreign = true};
+      .foreign = true,
+      .reservesAddressSpace = true};
   return target;
 }
 
