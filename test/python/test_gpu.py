@@ -191,7 +191,9 @@ def product_run(run, tmp_path, target, m, n, k, blocks, dtype, lhs_t=False, rhs_
 PRODUCTS = [(128, 256, 192, (128, 128, 64)), (256, 128, 128, (128, 64, 128)), (64, 64, 320, (64, 64, 160)), (16, 8, 16, (16, 8, 16)),
             (96, 136, 80, (48, 136, 80)), (100, 70, 90, (64, 64, 90)), (256, 384, 64, (256, 384, 64)),
             # More points than blocks, and steps of one chunk: copies run ahead over several steps and points.
-            (384, 256, 256, (64, 128, 64)), (192, 192, 384, (64, 64, 128))]
+            (384, 256, 256, (64, 128, 64)), (192, 192, 384, (64, 64, 128)),
+            # Points in two groups of columns.
+            (80, 160, 16, (16, 8, 16))]
 
 
 @pytest.mark.parametrize("form", ["scratch", "result", "reduced"])
@@ -273,6 +275,22 @@ def test_operands_are_copied_ahead_over_steps(run, tmp_path, gpu, k, block, stag
     product_run(run, tmp_path, "interpret", 128, 256, k, (128, 256, block), "bf16")
     shown = run("show", "product.mlir", "--in", f"bf16[128,{k}]", "--in", f"bf16[{k},256]", "--out-shape", "bf16[128,256]", "--target", f"cuda:{gpu}")
     assert f"operands of a product are copied ahead over the steps of the grid: {stages}\n" in shown.stdout, shown.stdout
+
+
+@pytest.mark.parametrize("blocks, group", [((256, 128, 64), "16 along axis 1 by all of axis 0"), ((128, 256, 64), "16 along axis 0 by all of axis 1"),
+                                           ((64, 128, 64), "16 along axis 0 by all of axis 1"), ((64, 64, 64), "8 along axis 1 by all of axis 0")])
+def test_points_in_flight_are_a_rectangle(run, tmp_path, blocks, group):
+    """About as many bytes of blocks of the left operand as of the right."""
+    product_run(run, tmp_path, "interpret", 512, 512, 64, blocks, "bf16")
+    shown = run("show", "product.mlir", "--in", "bf16[512,64]", "--in", "bf16[64,512]", "--out-shape", "bf16[512,512]", "--target", "cuda:h100")
+    assert f"  the points of the first 2 grid axes are blocks, ordered in groups of up to {group}\n" in shown.stdout, shown.stdout
+
+
+def test_sums_begin_at_0_without_being_cleared(run, tmp_path):
+    product_run(run, tmp_path, "interpret", 64, 64, 128, (64, 64, 64), "bf16")
+    ptx = run("show", "product.mlir", "--in", "bf16[64,128]", "--in", "bf16[128,64]", "--out-shape", "bf16[64,64]", "--target", "cuda:h100",
+              "--stage", "ptx").stdout
+    assert "wgmma" in ptx and "0f00000000" not in ptx
 
 
 @pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])

@@ -8,6 +8,7 @@
 #include "cpu/emit/elements/Elementwise.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "gpu/emit/Edge.h"
+#include "gpu/emit/Points.h"
 #include "gpu/emit/Stream.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsDebug.h"
@@ -93,6 +94,7 @@ class DeviceKernelEmitter final : StreamSource {
     k.written = plan_.grid.written;
     k.barriers = l_.device.barriers();
     k.prints = l_.prints.ops;
+    k.order = plan_.order;
     k.inOrder = plan_.inOrder;
     return k;
   }
@@ -103,14 +105,7 @@ class DeviceKernelEmitter final : StreamSource {
   size_t rank() const { return signature().grid.size(); }
   int shared() const { return plan_.grid.sharedAxes; }
 
-  std::vector<Reg> sharedIndices(Reg point) {
-    std::vector<Reg> at(static_cast<size_t>(shared()));
-    for (const size_t a : plan_.grid.sharedOrder) {
-      at[a] = b_.CreateURem(point, l_.gridBounds[a]);
-      point = b_.CreateUDiv(point, l_.gridBounds[a]);
-    }
-    return at;
-  }
+  std::vector<Reg> sharedIndices(Reg point) { return indicesOfPoint(b_, plan_.order, l_.gridBounds, point); }
 
   void begin() {
     l_.thread = l_.device.thread(b_);

@@ -22,6 +22,7 @@ struct DeviceKernel {
   int64_t sharedBytes = 0, workspaceBytes = 0;  ///< of each block
   std::vector<int64_t>
       sharedBounds;              ///< of the leading grid axes whose points are blocks; kDynamicBound as in the grid
+  PointOrder order;              ///< of those points
   std::vector<bool> written;     ///< results that the kernel surely writes to the last element
   int barriers = 0;              ///< in the code
   int streamed = 0, stages = 0;  ///< products whose operands are copied ahead over the steps of the grid; of those

@@ -40,6 +40,7 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
   if (!grid) return tl::unexpected(std::move(grid.error()));
   plan.grid = std::move(*grid);
   plan.products = planRegisters(package, architecture);
+  plan.order = planPoints(package, plan.grid, plan.products);
   plan.stream = planStream(package, plan.products, plan.grid, architecture);
   int64_t others = 0;
   for (const auto& [op, p] : plan.products.products)

@@ -9,6 +9,7 @@
 
 #include "cpu/Unsupported.h"
 #include "cpu/plan/GridPlan.h"
+#include "gpu/plan/PointOrder.h"
 #include "gpu/plan/RegisterPlan.h"
 #include "gpu/plan/StreamPlan.h"
 #include "ir/KernelPackage.h"
@@ -23,6 +24,7 @@ struct LaunchPlan {
   StreamPlan stream;           ///< of those, the ones that are fed across steps
   int64_t stageBytes = 0;      ///< of shared memory, at its beginning: stages of the stream, then of other products
   cpu::GridPlan grid;          ///< its shared axes are those whose points are blocks
+  PointOrder order;            ///< of those points
   std::string inOrder;         ///< why no more grid axes are blocks; empty: all that may be are
 };
 

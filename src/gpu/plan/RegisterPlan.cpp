@@ -53,9 +53,13 @@ std::optional<ProductShape> productShape(mlir::Operation& op, const Architecture
 }
 
 bool isZero(mlir::Value v) {
-  mlir::DenseElementsAttr dense;
-  if (!mlir::matchPattern(v, mlir::m_Constant(&dense)) || !dense.isSplat()) return false;
-  const auto element = dense.getSplatValue<mlir::Attribute>();
+  if (auto broadcast = v.getDefiningOp<mlir::vector::BroadcastOp>()) v = broadcast.getSource();
+  mlir::Attribute element;
+  if (!mlir::matchPattern(v, mlir::m_Constant(&element))) return false;
+  if (auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(element)) {
+    if (!dense.isSplat()) return false;
+    element = dense.getSplatValue<mlir::Attribute>();
+  }
   if (auto integer = llvm::dyn_cast<mlir::IntegerAttr>(element)) return integer.getValue().isZero();
   auto zero = llvm::dyn_cast<mlir::FloatAttr>(element);
   return zero && zero.getValue().isPosZero();
@@ -180,10 +184,13 @@ class RegisterPlanner {
       });
     }
     auto branch = llvm::dyn_cast_or_null<mlir::scf::IfOp>(last);
-    if (!branch || branch.getNumResults() != 0 || !branch.getElseRegion().empty()) return nullptr;
+    const auto hasElse = [&] {
+      return !branch.getElseRegion().empty() && !branch.getElseRegion().front().without_terminator().empty();
+    };
+    if (!branch || branch.getNumResults() != 0 || hasElse()) return nullptr;
     int stores = 0;
     for (mlir::Operation& op : branch.getThenRegion().front().without_terminator()) {
-      if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
+      if (llvm::isa<mlir::arith::ConstantOp, mlir::vector::BroadcastOp>(op)) continue;
       if (!isVectorStore(op) || op.getOperand(1) != ref || !isZero(op.getOperand(0)) ||
           !isWhole(op, ref, op.getOperand(0).getType()))
         return nullptr;

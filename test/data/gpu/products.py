@@ -33,7 +33,8 @@ def kernel(m, n, k, bm, bn, bk, dtype, lhs_t=False, rhs_t=False, form="scratch",
     body = [f"%zero = arith.constant dense<{zero}> : {sums}", "%c0 = arith.constant 0 : index"]
     if scratch:
         body += ["%first = arith.constant 0 : i32", f"%last = arith.constant {steps[2] - 1} : i32", "%begins = arith.cmpi eq, %k, %first : i32",
-                 "scf.if %begins {", f"  tpu.vector_store %acc[%c0, %c0], %zero {{strides = array<i32>}} : {acc}, {sums},", "}",
+                 "scf.if %begins {", f"  %nil = arith.constant {zero} : {total}", f"  %zeros = vector.broadcast %nil : {total} to {sums}",
+                 f"  tpu.vector_store %acc[%c0, %c0], %zeros {{strides = array<i32>}} : {acc}, {sums},", "} else {", "}",
                  f"%a = vector.load %acc[%c0, %c0] : {acc}, {sums}"]
     if around:  # other threads write what is read after the product
         body += [f"%at = tpu.iota {{dimensions = array<i32: 0, 1>}} : vector<{bm}x{bn}xi32>", f"%numbers = arith.sitofp %at : vector<{bm}x{bn}xi32> to {sums}",

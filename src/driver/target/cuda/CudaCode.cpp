@@ -22,9 +22,12 @@ std::string launchText(const gpu::DeviceKernel& k) {
                         k.streamed == 1 ? std::string("a product") : fmt::format("{} products", k.streamed), k.stages,
                         term::grouped(k.stageBytes), k.copyThreads ? "an extra thread, in boxes" : "all threads");
   if (!k.sharedBounds.empty())
-    text += fmt::format("  the points of {} are blocks\n",
+    text += fmt::format("  the points of {} are blocks{}\n",
                         k.sharedBounds.size() == 1 ? std::string("the first grid axis")
-                                                   : fmt::format("the first {} grid axes", k.sharedBounds.size()));
+                                                   : fmt::format("the first {} grid axes", k.sharedBounds.size()),
+                        k.order.group ? fmt::format(", ordered in groups of up to {} along axis {} by all of axis {}",
+                                                    k.order.group, k.order.axes[0], k.order.axes[1])
+                                      : std::string());
   if (!k.inOrder.empty()) text += "  in order: " + k.inOrder + "\n";
   return text;
 }
@@ -48,6 +51,8 @@ Result<CodeView> inspectCudaCode(const KernelPackage& kernel, const CodeRequest&
                   {"shared_bytes", code->lowered.sharedBytes},
                   {"workspace_bytes", code->lowered.workspaceBytes},
                   {"barriers", code->lowered.barriers},
+                  {"point_axes", code->lowered.order.axes},
+                  {"point_group", code->lowered.order.group},
                   {"in_order", code->lowered.inOrder}};
   const auto ptxas = gpu::findTool("ptxas");
   if (!ptxas) {

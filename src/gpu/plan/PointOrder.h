@@ -1,0 +1,30 @@
+// In which order blocks of threads take the points of the shared grid axes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/plan/GridPlan.h"
+#include "gpu/plan/RegisterPlan.h"
+#include "ir/KernelPackage.h"
+
+namespace smalti::gpu {
+
+/// The points of consecutive numbers run at the same time. With a group, they are a rectangle of two axes, which needs
+/// fewer different blocks of inputs than a line, so that most of them come from the L2 cache:
+///
+///   axis 0 →                 group = 2
+///   axis 1   0  1 |  6  7
+///      ↓     2  3 |  8  9
+///            4  5 | 10 11
+struct PointOrder {
+  std::vector<size_t> axes{};  ///< of the grid, fastest first
+  /// At most so many indices of axes[0] are combined with all of axes[1] before the next ones are; 0: all are.
+  int64_t group = 0;
+};
+
+/// Groups are for kernels with products, whose inputs' blocks are used again along one of the axes.
+PointOrder planPoints(const KernelPackage&, const cpu::GridPlan&, const RegisterPlan&);
+
+}  // namespace smalti::gpu
