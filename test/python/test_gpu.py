@@ -293,6 +293,15 @@ def test_sums_begin_at_0_without_being_cleared(run, tmp_path):
     assert "wgmma" in ptx and "0f00000000" not in ptx
 
 
+def test_results_are_stored_in_rows(run, tmp_path):
+    """16 bytes per thread, without a barrier of the block: warp groups do not wait for each other at the end of a step."""
+    product_run(run, tmp_path, "interpret", 128, 256, 128, (128, 256, 64), "bf16")
+    ptx = run("show", "product.mlir", "--in", "bf16[128,128]", "--in", "bf16[128,256]", "--out-shape", "bf16[128,256]", "--target", "cuda:h100",
+              "--stage", "ptx").stdout
+    assert ptx.count("cvt.rn.bf16x2.f32") == 64 and ptx.count("st.v4.b32") == 16, "of 128 sums of a thread"
+    assert "bar.sync 1" not in ptx
+
+
 @pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
 def test_values_around_a_product_are_there(run, tmp_path, gpu):
     """A product whose operands are boxes brings no barrier: what is written before it and read after it has one."""

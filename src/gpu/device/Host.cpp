@@ -24,9 +24,21 @@ void forwardBox(llvm::Module& module, llvm::Function& from) {
   forward(module, from, kCopyBoxSymbol, std::vector<int>(3 + TensorMap::kMaxDimensions - from.arg_size(), 0));
 }
 
+void defineRoundPair(llvm::Module& module) {
+  llvm::Function* f = module.getFunction(kRoundPairSymbol);
+  if (!f) return;
+  f->setLinkage(llvm::GlobalValue::InternalLinkage);
+  Builder b(llvm::BasicBlock::Create(module.getContext(), "", f));
+  const auto bits = [&](unsigned i) {
+    return b.CreateZExt(cpu::toStorage(b, DType::bf16, cpu::roundTo(b, DType::bf16, f->getArg(i))), b.getInt32Ty());
+  };
+  b.CreateRet(b.CreateOr(bits(0), b.CreateShl(bits(1), 16)));
+}
+
 }  // namespace
 
 void defineHostBodies(llvm::Module& module) {
+  defineRoundPair(module);
   const auto isNamed = [](const llvm::Function& f) {
     return f.isDeclaration() &&
            llvm::any_of(std::array{kWaitSymbol, kGroupWaitSymbol, kGroupMmaSymbol, kCopyBoxSymbol, kMmaSymbol},

@@ -31,6 +31,11 @@ void Primitives::barrier(Builder& b) {
   }
   call(b, kPartBarrierSymbol, b.getVoidTy(), {site, b.getInt32(static_cast<uint32_t>(threads_))}, true);
 }
+void Primitives::warpBarrier(Builder& b) { call(b, kWarpBarrierSymbol, b.getVoidTy(), {}, true); }
+Reg Primitives::here(Builder& b, Reg number) { return call(b, kHereSymbol, b.getInt32Ty(), {number}); }
+Reg Primitives::roundPair(Builder& b, Reg low, Reg high) {
+  return call(b, kRoundPairSymbol, b.getInt32Ty(), {low, high});
+}
 Reg Primitives::shuffle(Builder& b, Reg bits, int laneMask) {
   return call(b, kShuffleSymbol, b.getInt32Ty(), {bits, b.getInt32(static_cast<uint32_t>(laneMask))}, true);
 }

@@ -34,7 +34,8 @@ inline constexpr const char *kThreadSymbol = "smaltiGpuThread", *kBlockSymbol = 
                             *kPublishSymbol = "smaltiGpuPublish", *kPartBarrierSymbol = "smaltiGpuPartBarrier",
                             *kSignalInitSymbol = "smaltiGpuSignalInit", *kSignalExpectSymbol = "smaltiGpuSignalExpect",
                             *kSignalArriveSymbol = "smaltiGpuSignalArrive", *kSignalTestSymbol = "smaltiGpuSignalTest",
-                            *kCopyBoxSymbol = "smaltiGpuCopyBox";
+                            *kCopyBoxSymbol = "smaltiGpuCopyBox", *kWarpBarrierSymbol = "smaltiGpuWarpBarrier",
+                            *kHereSymbol = "smaltiGpuHere", *kRoundPairSymbol = "smaltiGpuRoundPair";
 
 /// What tensor cores multiply: bf16, f16, f8e4m3fn, f8e5m2, i8, and f32, of which they read the bits of TF32. An
 /// instruction multiplies 32 bytes of the depth. Sums are f32, of i8 i32.
@@ -63,6 +64,12 @@ class Primitives {
   /// After `onlyFirst`, only those come (bar.sync 1).
   void barrier(Builder&);
   void onlyFirst(int threads) { threads_ = threads; }
+  /// The same of the threads of a warp (PTX ISA, bar.warp.sync).
+  void warpBarrier(Builder&);
+  /// The same i32. What is computed from it is not computed ahead of a loop, where it would occupy registers.
+  Reg here(Builder&, Reg number);
+  /// i32: two f32 rounded to bf16, the first in the low half (PTX ISA, cvt.rn.bf16x2.f32).
+  Reg roundPair(Builder&, Reg low, Reg high);
   /// The 32 bits that the thread whose lane differs in the bits of `laneMask` gives; all lanes of the warp take part
   /// (PTX ISA, shfl.sync.bfly).
   Reg shuffle(Builder&, Reg bits, int laneMask);

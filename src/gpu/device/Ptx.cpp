@@ -170,6 +170,11 @@ void definePtxBodies(llvm::Module& module) {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
                              {b.getInt32(kAllLanes), f->getArg(0), f->getArg(1), b.getInt32(kWholeWarp)});
   });
+  definePtxBody(module, kRoundPairSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+    auto* type = llvm::FunctionType::get(b.getInt32Ty(), {b.getFloatTy(), b.getFloatTy()}, false);
+    return b.CreateCall(llvm::InlineAsm::get(type, "cvt.rn.bf16x2.f32 $0, $2, $1;", "=r,f,f", false),
+                        {f->getArg(0), f->getArg(1)});
+  });
   for (const DType dtype : {DType::bf16, DType::f16, DType::f8e4m3fn, DType::f8e5m2, DType::i8, DType::f32})
     definePtxBody(module, mmaName(dtype), [dtype](Builder& b, llvm::Function* f) { return mma(b, f, dtype); });
   definePtxBody(module, kLoadMatricesSymbol, loadMatrices);

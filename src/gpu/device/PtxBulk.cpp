@@ -30,6 +30,12 @@ void definePtxBulkBodies(llvm::Module& module) {
   definePtxBody(module, kPartBarrierSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     return assembly(b, b.getVoidTy(), "bar.sync 1, $0;", "r", {f->getArg(1)}), nullptr;
   });
+  definePtxBody(module, kWarpBarrierSymbol, [](Builder& b, llvm::Function*) -> Reg {
+    return assembly(b, b.getVoidTy(), "bar.warp.sync 0xffffffff;", "", {}), nullptr;
+  });
+  definePtxBody(module, kHereSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+    return assembly(b, b.getInt32Ty(), "mov.b32 $0, $1;", "=r,r", {f->getArg(0)});
+  });
   definePtxBody(module, kSignalInitSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     return assembly(b, b.getVoidTy(), "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r",
                     {inShared(b, f->getArg(0)), f->getArg(1)}),

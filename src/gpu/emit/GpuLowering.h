@@ -103,6 +103,8 @@ class GpuLowering {
   /// Whether the view may point to shared memory instead of global memory.
   bool isShared(const View& v) const { return inShared_.contains(v.memory); }
   void noteShared(int memory) { inShared_.insert(memory); }
+  /// Each element of the memory is accessed by the same thread all the time: no other waits for it.
+  void noteOwned(int memory) { owned_.insert(memory); }
   /// A slot that each thread has, which the optimiser makes a register.
   Reg slot(llvm::Type*);
   const Liveness& liveness() const { return liveness_; }
@@ -217,7 +219,7 @@ class GpuLowering {
   std::vector<llvm::DenseMap<mlir::Value, Memo>> memo_;
   llvm::DenseSet<mlir::Operation*> done_;
   llvm::DenseMap<mlir::Value, llvm::GlobalVariable*> constants_;
-  llvm::DenseSet<int> inShared_;
+  llvm::DenseSet<int> inShared_, owned_;
   int64_t sharedPeak_ = 0;
   int nextMemory_ = 0;
 };

@@ -273,12 +273,25 @@ class DeviceKernelEmitter final : StreamSource {
       if (l_.isShared(w.buffer)) l_.noteShared(w.array.memory);
       w.buffer.memory = w.array.memory;
     }
+    if (!isAlias && isStoredWhole(plan, window, argument)) l_.noteOwned(w.array.memory);
     if (plan.tracksBlock)
       for (size_t d = 0; d < window.bounds.size(); ++d) {
         w.lastBlock.push_back(l_.slot(b_.getInt64Ty()));
         b_.CreateStore(b_.getInt64(static_cast<uint64_t>(INT64_MIN)), w.lastBlock.back());
       }
     windows_.push_back({std::move(w), argument});
+  }
+
+  /// Whether all that happens to an output is one store of its block. Blocks are those of a partition of the array, so
+  /// that the thread that stores an element stores it in all steps.
+  static bool isStoredWhole(const cpu::BlockPlan& plan, const Window& window, mlir::BlockArgument argument) {
+    if (!plan.isOutput || plan.access != BlockAccess::view || plan.isPartial || window.elementIndexed ||
+        !argument.hasOneUse())
+      return false;
+    mlir::Operation& user = **argument.user_begin();
+    const auto name = user.getName().getStringRef();
+    return (name == "tpu.vector_store" || name == "vector.store") &&
+           shapeOf(user.getOperand(0).getType()) == shapeOf(argument.getType());
   }
 
   // ---- the grid

@@ -401,6 +401,11 @@ void hostCopyBox(void* to, const HostTensorMap& map, void* signal, const int32_t
   running->start(box);
 }
 
+void hostWarpBarrier() {
+  ++running->fibre().shuffles;
+  running->wait(FibreState::atShuffle);
+}
+
 int32_t hostShuffle(int32_t bits, int32_t laneMask) {
   Block& b = *running;
   const int32_t self = b.thread();

@@ -35,6 +35,7 @@ int32_t hostBlock();
 int32_t hostBlocks();
 void hostBarrier(int32_t site);
 int32_t hostShuffle(int32_t bits, int32_t laneMask);
+void hostWarpBarrier();
 void hostMma(void* sums, DType, const int32_t (&left)[4], const int32_t (&right)[2]);
 void hostLoadMatrices(int32_t (&words)[4], const void* row, int32_t transposed);
 void hostPartBarrier(int32_t site, int32_t threads);

@@ -18,6 +18,8 @@ int32_t smaltiGpuHostThread() { return hostThread(); }
 int32_t smaltiGpuHostBlock() { return hostBlock(); }
 int32_t smaltiGpuHostBlocks() { return hostBlocks(); }
 void smaltiGpuHostBarrier(int32_t site) { hostBarrier(site); }
+int32_t smaltiGpuHostHere(int32_t number) { return number; }
+void smaltiGpuHostWarpBarrier() { hostWarpBarrier(); }
 int32_t smaltiGpuHostShuffle(int32_t bits, int32_t laneMask) { return hostShuffle(bits, laneMask); }
 void smaltiGpuHostMma(void* sums, int32_t a0, int32_t a1, int32_t a2, int32_t a3, int32_t b0, int32_t b1,
                       int32_t dtype) {
@@ -57,6 +59,8 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
                                        {kBlocksSymbol, reinterpret_cast<void*>(&smaltiGpuHostBlocks)},
                                        {kBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostBarrier)},
                                        {kShuffleSymbol, reinterpret_cast<void*>(&smaltiGpuHostShuffle)},
+                                       {kWarpBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostWarpBarrier)},
+                                       {kHereSymbol, reinterpret_cast<void*>(&smaltiGpuHostHere)},
                                        {kMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostMma)},
                                        {kLoadMatricesSymbol, reinterpret_cast<void*>(&smaltiGpuHostLoadMatrices)},
                                        {kCopySymbol, reinterpret_cast<void*>(&smaltiGpuHostCopy)},

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "cpu/analysis/Parallel.h"
+#include "gpu/device/Primitives.h"
 #include "ir/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -28,6 +29,14 @@ int threadsFor(const KernelPackage& package) {
   return static_cast<int>(std::clamp<uint64_t>(wanted, kMinThreads, kMaxThreads));
 }
 
+/// Shared memory for rows of results: 16 of each warp.
+int64_t storeBytesFor(const RegisterPlan& plan) {
+  const bool keeps = std::ranges::any_of(plan.products, [](const auto& each) {
+    return each.second.tile.unit == ProductUnit::warpGroups && each.second.result != ProductResult::memory;
+  });
+  return keeps ? plan.threads / kWarp * ProductTile::kRows * LaunchPlan::kStoredRowBytes : 0;
+}
+
 }  // namespace
 
 tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& package, const Architecture& architecture,
@@ -46,6 +55,11 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
   for (const auto& [op, p] : plan.products.products)
     if (!plan.stream.find(op)) others = std::max(others, p.tile.stages * p.tile.stageBytes());
   plan.stageBytes = plan.stream.bytes() + others;
+  if (const int64_t bytes = storeBytesFor(plan.products);
+      plan.stageBytes + bytes + kOtherSharedBytes <= architecture.sharedBytes) {
+    plan.storeBytes = bytes;
+    plan.stageBytes += bytes;
+  }
   plan.threads = plan.products.threads ? plan.products.threads : threadsFor(package);
   plan.sharedBytes = std::min(kSharedBytes, architecture.sharedBytes - plan.stageBytes);
   return plan;

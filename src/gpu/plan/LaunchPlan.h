@@ -22,10 +22,15 @@ struct LaunchPlan {
   unsigned constantSpace = 0;  ///< LLVM address space of constants
   RegisterPlan products;       ///< by tensor cores
   StreamPlan stream;           ///< of those, the ones that are fed across steps
-  int64_t stageBytes = 0;      ///< of shared memory, at its beginning: stages of the stream, then of other products
+  int64_t stageBytes = 0;      ///< of shared memory, at its beginning: stages of the stream, then of other products,
+                               ///< then `storeBytes`
+  int64_t storeBytes = 0;      ///< where warps collect rows of results before they store them (emit/RowStore.h)
   cpu::GridPlan grid;          ///< its shared axes are those whose points are blocks
   PointOrder order;            ///< of those points
   std::string inOrder;         ///< why no more grid axes are blocks; empty: all that may be are
+
+  static constexpr int64_t kStoredRowBytes = 128;
+  int64_t storesAt() const { return stageBytes - storeBytes; }
 };
 
 /// Shared memory that every GPU gives a block without being asked (CUDA C++ Programming Guide, "Technical

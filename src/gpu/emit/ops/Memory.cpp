@@ -4,6 +4,7 @@
 
 #include "gpu/emit/Bits.h"
 #include "gpu/emit/Bounds.h"
+#include "gpu/emit/RowStore.h"
 #include "gpu/emit/ops/Packed.h"
 #include "ir/TpuOpsMemory.h"
 
@@ -158,6 +159,7 @@ NativeResult storeFragment(GpuLowering& l, mlir::Value value, const View& box, G
   const GpuLowering::Fragment* is = l.fragment(value);
   if (to && is && is->sums == to->sums) return {};
   l.touch(l.reads(value), {box.memory});
+  if (!to && storeInRows(l, value, box, from)) return l.failure;
   const std::optional<GpuLowering::Fragment> kept = to ? std::optional(*to) : std::nullopt;
   l.forFragment(from, box.shape, [&](const ElementIndex& at) {
     Reg r = l.element(value, at);
