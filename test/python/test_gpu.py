@@ -293,6 +293,14 @@ def test_sums_begin_at_0_without_being_cleared(run, tmp_path):
     assert "wgmma" in ptx and "0f00000000" not in ptx
 
 
+def test_descriptors_of_a_step_are_two_addresses_and_constants(run, tmp_path):
+    """Addresses that are known to be the same in a warp: ptxas keeps them in its uniform registers, between products stand few instructions."""
+    product_run(run, tmp_path, "interpret", 256, 128, 128, (256, 128, 64), "bf16")
+    ptx = run("show", "product.mlir", "--in", "bf16[256,128]", "--in", "bf16[128,128]", "--out-shape", "bf16[256,128]", "--target", "cuda:h100",
+              "--stage", "ptx").stdout
+    assert ptx.count("wgmma.mma_async") == 8 and ptx.count("shfl.sync.idx.b32") == 2
+
+
 def test_results_are_stored_in_rows(run, tmp_path):
     """16 bytes per thread, without a barrier of the block: warp groups do not wait for each other at the end of a step."""
     product_run(run, tmp_path, "interpret", 128, 256, 128, (128, 256, 64), "bf16")

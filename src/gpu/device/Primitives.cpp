@@ -33,6 +33,7 @@ void Primitives::barrier(Builder& b) {
 }
 void Primitives::warpBarrier(Builder& b) { call(b, kWarpBarrierSymbol, b.getVoidTy(), {}, true); }
 Reg Primitives::here(Builder& b, Reg number) { return call(b, kHereSymbol, b.getInt32Ty(), {number}); }
+Reg Primitives::sameInWarp(Builder& b, Reg number) { return call(b, kSameSymbol, b.getInt32Ty(), {number}, true); }
 Reg Primitives::roundPair(Builder& b, Reg low, Reg high) {
   return call(b, kRoundPairSymbol, b.getInt32Ty(), {low, high});
 }
@@ -64,8 +65,11 @@ void Primitives::commitCopies(Builder& b) { call(b, kCommitSymbol, b.getVoidTy()
 void Primitives::waitForCopies(Builder& b, int groups) { call(b, waitName(groups).c_str(), b.getVoidTy(), {}); }
 void Primitives::publish(Builder& b) { call(b, kPublishSymbol, b.getVoidTy(), {}); }
 void Primitives::groupBegin(Builder& b) { call(b, kGroupBeginSymbol, b.getVoidTy(), {}, true); }
-void Primitives::groupMma(Builder& b, Reg sums, Reg left, Reg right, Reg adds, const GroupProduct& p) {
-  call(b, groupMmaName(p).c_str(), b.getVoidTy(), {sums, left, right, b.CreateZExt(adds, b.getInt32Ty())}, true);
+void Primitives::groupMma(Builder& b, Reg sums, const GroupOperand& left, const GroupOperand& right, Reg adds,
+                          const GroupProduct& p) {
+  const auto offset = [&](const GroupOperand& o) { return b.getInt32(static_cast<uint32_t>(o.offset)); };
+  call(b, groupMmaName(p).c_str(), b.getVoidTy(),
+       {sums, left.base, offset(left), right.base, offset(right), b.CreateZExt(adds, b.getInt32Ty())}, true);
 }
 void Primitives::groupCommit(Builder& b) { call(b, kGroupCommitSymbol, b.getVoidTy(), {}, true); }
 void Primitives::groupWait(Builder& b, int groups, Reg sums, int64_t count, DType sum) {

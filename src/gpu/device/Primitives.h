@@ -35,7 +35,8 @@ inline constexpr const char *kThreadSymbol = "smaltiGpuThread", *kBlockSymbol = 
                             *kSignalInitSymbol = "smaltiGpuSignalInit", *kSignalExpectSymbol = "smaltiGpuSignalExpect",
                             *kSignalArriveSymbol = "smaltiGpuSignalArrive", *kSignalTestSymbol = "smaltiGpuSignalTest",
                             *kCopyBoxSymbol = "smaltiGpuCopyBox", *kWarpBarrierSymbol = "smaltiGpuWarpBarrier",
-                            *kHereSymbol = "smaltiGpuHere", *kRoundPairSymbol = "smaltiGpuRoundPair";
+                            *kHereSymbol = "smaltiGpuHere", *kSameSymbol = "smaltiGpuSame",
+                            *kRoundPairSymbol = "smaltiGpuRoundPair";
 
 /// What tensor cores multiply: bf16, f16, f8e4m3fn, f8e5m2, i8, and f32, of which they read the bits of TF32. An
 /// instruction multiplies 32 bytes of the depth. Sums are f32, of i8 i32.
@@ -48,6 +49,12 @@ struct GroupProduct {
   bool lhsDepthInner = true, rhsDepthInner = true;  ///< false: of 16 bits alone
   /// Bytes from 64 elements along rows or columns to the next, of operands whose depth is not inner.
   int lhsStride = 0, rhsStride = 0;
+};
+
+/// Where an operand of it begins in shared memory: bytes from an address that is the same in all threads of a warp.
+struct GroupOperand {
+  Reg base = nullptr;
+  int64_t offset = 0;  ///< a multiple of 16
 };
 
 /// Calls of them.
@@ -68,6 +75,9 @@ class Primitives {
   void warpBarrier(Builder&);
   /// The same i32. What is computed from it is not computed ahead of a loop, where it would occupy registers.
   Reg here(Builder&, Reg number);
+  /// The same i32, which is known to be the same in all threads of the warp: instructions that have one operand for all
+  /// of them take it from a register of the warp (PTX ISA, shfl.sync.idx).
+  Reg sameInWarp(Builder&, Reg number);
   /// i32: two f32 rounded to bf16, the first in the low half (PTX ISA, cvt.rn.bf16x2.f32).
   Reg roundPair(Builder&, Reg low, Reg high);
   /// The 32 bits that the thread whose lane differs in the bits of `laneMask` gives; all lanes of the warp take part
@@ -93,7 +103,7 @@ class Primitives {
   /// Adds the product of what lies at two addresses of shared memory, swizzled by 128 bytes, to `columns` / 2 sums at
   /// `sums`, some time before the group ends (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
   /// Without `adds` (i1), the product is what they become.
-  void groupMma(Builder&, Reg sums, Reg left, Reg right, Reg adds, const GroupProduct&);
+  void groupMma(Builder&, Reg sums, const GroupOperand& left, const GroupOperand& right, Reg adds, const GroupProduct&);
   /// The products since the last one are a group (PTX ISA, wgmma.commit_group).
   void groupCommit(Builder&);
   /// All but the last `groups` groups of products are there (PTX ISA, wgmma.wait_group). `sums`: what of them is read

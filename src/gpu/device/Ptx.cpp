@@ -103,14 +103,15 @@ Reg loadMatrices(Builder& b, llvm::Function* f) {
 /// The matrix descriptor of the matrix at an address (PTX ISA, "Matrix Descriptor Format"): the address, the bytes from
 /// 64 elements along a row to the next (of operands whose depth is not inner), those from 8 rows to the next 8, each
 /// without its low four bits, and how addresses are swizzled.
-Reg descriptor(Builder& b, Reg at, int stride) {
+Reg descriptor(Builder& b, Reg base, Reg offset, int stride) {
   constexpr uint64_t kSwizzle128 = uint64_t{1} << 62, kEightRows = 8 * 128;
   constexpr unsigned kAddressBits = 18, kStrideAt = 16, kRowsAt = 32;
-  Reg address = b.CreatePtrToInt(b.CreateAddrSpaceCast(at, b.getPtrTy(kSharedSpace)), b.getInt32Ty());
+  Reg address = b.CreatePtrToInt(b.CreateAddrSpaceCast(base, b.getPtrTy(kSharedSpace)), b.getInt32Ty());
   Reg low = b.CreateLShr(b.CreateAnd(address, b.getInt32((1u << kAddressBits) - 1)), 4);
-  const uint64_t constant =
-      kSwizzle128 | (kEightRows >> 4) << kRowsAt | static_cast<uint64_t>(stride >> 4) << kStrideAt;
-  return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()), b.getInt64(constant));
+  // One addition of a constant, with which nothing overflows.
+  low = b.CreateAdd(low,
+                    b.CreateAdd(b.CreateLShr(offset, 4), b.getInt32(static_cast<uint32_t>(stride >> 4) << kStrideAt)));
+  return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()), b.getInt64(kSwizzle128 | (kEightRows >> 4) << kRowsAt));
 }
 
 /// LLVM has no intrinsic for it.
@@ -130,7 +131,8 @@ Reg groupMma(Builder& b, llvm::Function* f, const GroupProduct& p) {
       count + 2, p.columns, depthOf(p.dtype), sumName(p.dtype), typeName(p.dtype), typeName(p.dtype), sums, count,
       count + 1, more);
   tiedAssembly(b, f->getArg(0), count, sumOf(p.dtype), text, ",l,l,r",
-               {descriptor(b, f->getArg(1), p.lhsStride), descriptor(b, f->getArg(2), p.rhsStride), f->getArg(3)});
+               {descriptor(b, f->getArg(1), f->getArg(2), p.lhsStride),
+                descriptor(b, f->getArg(3), f->getArg(4), p.rhsStride), f->getArg(5)});
   return nullptr;
 }
 
@@ -169,6 +171,11 @@ void definePtxBodies(llvm::Module& module) {
     constexpr uint32_t kAllLanes = 0xffffffff, kWholeWarp = 0x1f;
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
                              {b.getInt32(kAllLanes), f->getArg(0), f->getArg(1), b.getInt32(kWholeWarp)});
+  });
+  definePtxBody(module, kSameSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+    constexpr uint32_t kAllLanes = 0xffffffff, kWholeWarp = 0x1f, kFirst = 0;
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                             {b.getInt32(kAllLanes), f->getArg(0), b.getInt32(kFirst), b.getInt32(kWholeWarp)});
   });
   definePtxBody(module, kRoundPairSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     auto* type = llvm::FunctionType::get(b.getInt32Ty(), {b.getFloatTy(), b.getFloatTy()}, false);

@@ -180,17 +180,23 @@ class TensorProduct {
     Reg adds = b_.getTrue();
     if (begins_) adds = b_.CreateNot(b_.CreateAnd(begins_, b_.CreateICmpEQ(chunk, l_.index(0))));
     l_.device.groupBegin(b_);
+    // 64 rows are as many bytes in either order: rows of the depth inside, or one matrix.
+    constexpr int64_t kRowsBytes = kRows * kRowBytes;
+    Reg left = placeOfWarp(from, b_.CreateMul(group, number(kRowsBytes))),
+        right = placeOfWarp(from, number(t_.lhsBytes));
     for (int64_t i = 0; i < t_.high; ++i)
-      for (int64_t k = 0; k < kSteps; ++k) {
-        // 64 rows are as many bytes in either order: rows of the depth inside, or one matrix.
-        Reg rows = b_.CreateMul(b_.CreateAdd(group, number(i * groups)), number(kRows * kRowBytes));
-        Reg left = b_.CreateGEP(b_.getInt8Ty(), from,
-                                b_.CreateZExt(b_.CreateAdd(rows, number(k * step(lhs_))), b_.getInt64Ty()));
-        Reg right =
-            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(t_.lhsBytes + k * step(rhs_)));
-        l_.device.groupMma(b_, sumsAt(i * t_.wide), left, right, k == 0 ? adds : b_.getTrue(), product);
-      }
+      for (int64_t k = 0; k < kSteps; ++k)
+        l_.device.groupMma(b_, sumsAt(i * t_.wide), {left, i * groups * kRowsBytes + k * step(lhs_)},
+                           {right, k * step(rhs_)}, k == 0 ? adds : b_.getTrue(), product);
     l_.device.groupCommit(b_);
+  }
+
+  /// An address in shared memory that is the same in all threads of a warp: descriptors of matrices are made of it.
+  Reg placeOfWarp(Reg from, Reg offset) {
+    const auto number = [&](Reg pointer) { return b_.CreatePtrToInt(pointer, b_.getInt64Ty()); };
+    Reg at = b_.CreateTrunc(b_.CreateSub(number(from), number(l_.sharedBase)), b_.getInt32Ty());
+    at = l_.device.sameInWarp(b_, b_.CreateAdd(at, offset));
+    return b_.CreateGEP(b_.getInt8Ty(), l_.sharedBase, b_.CreateZExt(at, b_.getInt64Ty()));
   }
 
   void multiplyByWarps(Reg from) {

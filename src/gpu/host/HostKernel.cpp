@@ -44,10 +44,10 @@ void smaltiGpuHostCopyBox(void* to, const HostTensorMap* map, void* signal, int3
                           int32_t e) {
   hostCopyBox(to, *map, signal, {a, b, c, d, e});
 }
-void smaltiGpuHostGroupMma(void* sums, const void* left, const void* right, int32_t adds, int32_t columns,
-                           int32_t dtype, int32_t lhsDepthInner, int32_t rhsDepthInner, int32_t lhsStride,
-                           int32_t rhsStride) {
-  hostGroupMma(sums, left, right, adds != 0,
+void smaltiGpuHostGroupMma(void* sums, const std::byte* left, int32_t leftOffset, const std::byte* right,
+                           int32_t rightOffset, int32_t adds, int32_t columns, int32_t dtype, int32_t lhsDepthInner,
+                           int32_t rhsDepthInner, int32_t lhsStride, int32_t rhsStride) {
+  hostGroupMma(sums, left + leftOffset, right + rightOffset, adds != 0,
                {columns, static_cast<DType>(dtype), lhsDepthInner != 0, rhsDepthInner != 0, lhsStride, rhsStride});
 }
 void* smaltiGpuHostShared() { return hostShared(); }
@@ -61,6 +61,7 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
                                        {kShuffleSymbol, reinterpret_cast<void*>(&smaltiGpuHostShuffle)},
                                        {kWarpBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostWarpBarrier)},
                                        {kHereSymbol, reinterpret_cast<void*>(&smaltiGpuHostHere)},
+                                       {kSameSymbol, reinterpret_cast<void*>(&smaltiGpuHostHere)},
                                        {kMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostMma)},
                                        {kLoadMatricesSymbol, reinterpret_cast<void*>(&smaltiGpuHostLoadMatrices)},
                                        {kCopySymbol, reinterpret_cast<void*>(&smaltiGpuHostCopy)},
