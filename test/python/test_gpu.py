@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -328,3 +329,33 @@ def test_products_in_branches_are_not_copied_ahead(run, tmp_path):
     (tmp_path / "product.mlir").write_text(text)
     shown = run("show", "product.mlir", "--in", "bf16[128,128]", "--in", "bf16[128,128]", "--out-shape", "bf16[128,128]", "--target", "cuda:h100")
     assert shown.returncode == 0 and "copied ahead" not in shown.stdout, shown
+
+
+@pytest.mark.parametrize("dtype, elements", [("f32", 4), ("bf16", 8), ("i8", 8)])
+def test_elements_are_accessed_by_16_bytes(run, tmp_path, dtype, elements):
+    """A thread loads and stores consecutive elements at once; without values that threads share there is no barrier."""
+    block = f"memref<8x1024x{dtype}, #tpu.memory_space<vmem>>"
+    (tmp_path / "copy.mlir").write_text(f"""module {{
+  func.func @copy(%i: i32, %x: {block}, %o: {block}) attributes {{dimension_semantics = [#tpu.dimension_semantics<parallel>],
+      iteration_bounds = array<i64: 4>, scalar_prefetch = 0 : i64, scratch_operands = 0 : i64, tpu.core_type = #tpu.core_type<tc>,
+      window_params = [{{transform_indices = @rows, window_bounds = array<i64: 8, 1024>}},
+                       {{transform_indices = @rows, window_bounds = array<i64: 8, 1024>}}]}} {{
+    %c0 = arith.constant 0 : index
+    %v = vector.load %x[%c0, %c0] : {block}, vector<8x1024x{dtype}>
+    tpu.vector_store %o[%c0, %c0], %v {{strides = array<i32>}} : {block}, vector<8x1024x{dtype}>,
+    return
+  }}
+  func.func @rows(%i: i32) -> (i32, i32) {{
+    %c0 = arith.constant 0 : i32
+    return %i, %c0 : i32, i32
+  }}
+}}
+""")
+    done = run("show", "copy.mlir", "--target", "cuda:h100", "--stage", "ptx", "--in", f"{dtype}[32,1024]", "--out-shape",
+               f"{dtype}[32,1024]")
+    assert done.returncode == 0, done.stderr
+    vector = {"f32": "v4.b32", "bf16": "v4.b32", "i8": "v2.b32"}[dtype]
+    per_thread = 8 * 1024 // 256 // elements
+    assert len(re.findall(rf"ld\.global\.{vector}", done.stdout)) == per_thread, done.stdout
+    assert len(re.findall(rf"st\.global\.{vector}", done.stdout)) == per_thread, done.stdout
+    assert "bar.sync" not in done.stdout

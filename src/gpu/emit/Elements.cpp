@@ -165,10 +165,18 @@ NativeResult GpuLowering::keepLoads(int memory, mlir::Operation* store, const Vi
 
 NativeResult GpuLowering::computeInto(mlir::Value v, const View& to) {
   touch(reads(v), {to.memory});
-  forElements(to.shape, [&](const ElementIndex& at) {
-    if (Reg r = element(v, at)) cpu::storeElements(b, to.dtype, r, cpu::elementPointer(b, to, at), 1);
-  });
+  forRuns(to.shape, [&](std::span<const ElementIndex> run) { storeRun(v, to, run); });
   return failure;
+}
+
+void GpuLowering::storeRun(mlir::Value v, const View& to, std::span<const ElementIndex> run) {
+  llvm::SmallVector<Reg, kBatchElements> elements;
+  for (const ElementIndex& at : run) {
+    elements.push_back(element(v, at));
+    if (!elements.back()) return;
+  }
+  for (size_t i = 0; i < run.size(); ++i)
+    cpu::storeElements(b, to.dtype, elements[i], cpu::elementPointer(b, to, run[i]), 1);
 }
 
 NativeResult GpuLowering::materialise(mlir::Value v) {
@@ -236,7 +244,7 @@ Reg GpuLowering::constantAt(mlir::Value v, const ElementIndex& at) {
     }
     auto* data = llvm::ConstantDataArray::getString(b.getContext(), bytes, false);
     global = new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data,
-                                      "constant", nullptr, llvm::GlobalValue::NotThreadLocal, plan.constantSpace);
+                                      "constant", nullptr, llvm::GlobalValue::NotThreadLocal, plan.globalSpace);
     global->setAlignment(llvm::Align(64));
   }
   View view;

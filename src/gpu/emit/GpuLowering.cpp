@@ -162,6 +162,12 @@ void GpuLowering::byOneThread(const std::function<void()>& body) {
 
 void GpuLowering::fill(const View& to, Reg element) {
   touch({}, {to.memory});
+  if (!to.dynamic() && !is_semaphore(to.dtype)) {
+    forRuns(to.shape, [&](std::span<const ElementIndex> run) {
+      for (const ElementIndex& at : run) cpu::storeElements(b, to.dtype, element, cpu::elementPointer(b, to, at), 1);
+    });
+    return;
+  }
   const auto store = [&](const ElementIndex& at) {
     if (is_semaphore(to.dtype))
       b.CreateAlignedStore(element, cpu::elementPointer(b, to, at), llvm::Align(8));
@@ -310,6 +316,7 @@ NativeResult GpuLowering::beforeRegions(mlir::Operation& op, bool isLoop) {
 }
 
 NativeResult GpuLowering::inRegion(const std::function<NativeResult()>& body) {
+  const Scope scope(*this);
   const auto views = views_;
   const auto deferred = deferred_;
   const auto fragments = fragments_;

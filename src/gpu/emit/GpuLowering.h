@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "gpu/device/Primitives.h"
 #include "gpu/emit/Hazards.h"
 #include "gpu/emit/PrintBuffer.h"
+#include "gpu/plan/ElementShare.h"
 #include "gpu/plan/LaunchPlan.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
@@ -89,6 +91,8 @@ class GpuLowering {
   tl::expected<View, cpu::Unsupported> readable(mlir::Value);
   /// The value is made at `to`, of its shape.
   NativeResult computeInto(mlir::Value, const View& to);
+  /// Elements of the value to their places, all computed before the first is stored.
+  void storeRun(mlir::Value, const View& to, std::span<const ElementIndex> run);
   /// One element, in a nest or of every thread; null, and `failure` says why, when there is none.
   Reg element(mlir::Value, const ElementIndex&);
   /// Memories that the elements of a value are read from.
@@ -142,6 +146,11 @@ class GpuLowering {
   void forElements(std::span<const int64_t> shape, const std::function<void(const ElementIndex&)>& body);
   /// The same of sizes that are known when the code runs.
   void forElements(std::span<const Reg> sizes, const std::function<void(const ElementIndex&)>& body);
+  /// The same in runs of consecutive elements, several together (plan/ElementShare.h): what reads memory comes before
+  /// what writes it, so that each run is one access. Elements that stay in registers remain known afterwards.
+  void forRuns(std::span<const int64_t> shape, const std::function<void(std::span<const ElementIndex>)>& body);
+  /// The place of each element that a thread has in registers; in code that all later code follows.
+  const std::vector<ElementIndex>& elementsInRegisters(const ElementShare&, std::span<const int64_t> shape);
   void byOneThread(const std::function<void()>& body);
   /// Row-major position → indices.
   ElementIndex placeOf(Reg linear, std::span<const int64_t> shape);
@@ -207,6 +216,7 @@ class GpuLowering {
   int consumers(mlir::Value, llvm::DenseSet<mlir::Operation*>& seen) const;
   void releaseUpTo(int position);
   int lastNeed(mlir::Value) const;
+  void addRun(const ElementShare&, std::span<const int64_t> shape, Reg number, std::vector<ElementIndex>& elements);
   Reg arenaPointer(const cpu::Arena::Block&, bool inShared);
 
   Liveness liveness_;
@@ -217,6 +227,7 @@ class GpuLowering {
   llvm::DenseMap<mlir::Value, cpu::PackedView> packedRefs_;
   llvm::DenseMap<mlir::Value, Deferred> deferred_;
   std::vector<llvm::DenseMap<mlir::Value, Memo>> memo_;
+  std::map<std::pair<Shape, int64_t>, std::vector<ElementIndex>> inRegisters_;  ///< by shape and length of runs
   llvm::DenseSet<mlir::Operation*> done_;
   llvm::DenseMap<mlir::Value, llvm::GlobalVariable*> constants_;
   llvm::DenseSet<int> inShared_, owned_;

@@ -22,6 +22,10 @@ class Hazards {
     read_.insert(reads.begin(), reads.end());
     written_.insert(writes.begin(), writes.end());
   }
+  /// Accesses of these memories need no barrier.
+  void forget(const MemorySet& memories) {
+    for (const int m : memories) read_.erase(m), written_.erase(m);
+  }
   void clear() { *this = {}; }
   bool none() const { return read_.empty() && written_.empty(); }
   /// Of either of two ways that come together.

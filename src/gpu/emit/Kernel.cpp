@@ -116,7 +116,7 @@ class DeviceKernelEmitter final : StreamSource {
     // The offset of this block's part of the workspace depends on the final size: it is filled in at the end.
     workspaceSize_ =
         new llvm::GlobalVariable(l_.module, b_.getInt64Ty(), true, llvm::GlobalValue::PrivateLinkage, b_.getInt64(0),
-                                 "workspace", nullptr, llvm::GlobalValue::NotThreadLocal, plan_.constantSpace);
+                                 "workspace", nullptr, llvm::GlobalValue::NotThreadLocal, plan_.globalSpace);
     Reg size = b_.CreateLoad(b_.getInt64Ty(), b_.CreateAddrSpaceCast(workspaceSize_, b_.getPtrTy()));
     Reg number = b_.CreateZExt(l_.device.block(b_), b_.getInt64Ty());
     l_.workspace = b_.CreateGEP(b_.getInt8Ty(), l_.function->getArg(1), b_.CreateMul(number, size));
@@ -130,7 +130,14 @@ class DeviceKernelEmitter final : StreamSource {
     View v;
     v.dtype = dtype;
     v.shape = shape;
-    v.base = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), l_.function->getArg(0), number));
+    // On a GPU, arrays are in global memory and begin at multiples of 16 bytes.
+    auto* base = b_.CreateLoad(llvm::PointerType::get(b_.getContext(), plan_.globalSpace),
+                               b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), l_.function->getArg(0), number));
+    if (plan_.globalSpace != 0)
+      base->setMetadata(
+          llvm::LLVMContext::MD_align,
+          llvm::MDNode::get(b_.getContext(), llvm::ConstantAsMetadata::get(b_.getInt64(kArrayAlignment))));
+    v.base = b_.CreateAddrSpaceCast(base, b_.getPtrTy());
     v.strides = cpu::denseStrides(b_, shape);
     v.memory = memory;
     return v;
@@ -322,8 +329,19 @@ class DeviceKernelEmitter final : StreamSource {
       if (w.plan->isOutput && w.plan->isPartial)
         ifUniform(b_.CreateNot(w.whole), [&, &w = w] { storeInside(l_, edge(w)); });
     l_.countRound();
+    if (rank() == static_cast<size_t>(shared()) && plan_.stream.products.empty()) l_.hazards.forget(sharedArrays());
     l_.barrierNow();  // steps begin and end with threads that have seen all
     return {};
+  }
+
+  /// Arrays in which the threads of a block need not wait for each other between two points of the shared axes, as
+  /// those of different blocks do not: no point reads or writes what another one writes.
+  MemorySet sharedArrays() const {
+    MemorySet memories;
+    for (const View& array : arrays_) memories.insert(array.memory);
+    for (const auto& [w, argument] : windows_)
+      if (w.plan->hasBuffer()) memories.erase(w.buffer.memory);
+    return memories;
   }
 
   EdgeBlock edge(const Windowed& w) const { return {w.array, w.buffer, w.starts}; }
@@ -465,7 +483,7 @@ tl::expected<DeviceKernel, cpu::Unsupported> lowerKernel(const KernelPackage& gi
   const KernelPackage& package = rewritten ? *rewritten : given;
   auto plan = planLaunch(package, options.architecture, options.checkBlocks);
   if (!plan) return tl::unexpected(std::move(plan.error()));
-  plan->constantSpace = options.constantSpace;
+  plan->globalSpace = options.globalSpace;
   auto& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);
   auto* wide = llvm::Type::getInt64Ty(c);

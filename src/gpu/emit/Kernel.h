@@ -32,15 +32,18 @@ struct DeviceKernel {
   int allThreads() const { return threads + copyThreads; }
 };
 
+/// On a GPU, arrays begin at multiples of this.
+inline constexpr uint64_t kArrayAlignment = 16;
+
 /// Points of the shared grid axes of a call; 1 without any.
 int64_t gridPoints(std::span<const int64_t> sharedBounds, std::span<const Array> operands);
 
 struct EmitOptions {
   const Architecture& architecture;
   eval::Poison poison = eval::Poison::intMin;
-  bool checkBlocks = true;     ///< a block outside its array ends the call
-  unsigned constantSpace = 0;  ///< LLVM address space of constants
-  bool mapsByValue = false;    ///< tensor maps are part of the arguments; else there is a pointer to them
+  bool checkBlocks = true;   ///< a block outside its array ends the call
+  unsigned globalSpace = 0;  ///< LLVM address space of arrays and constants
+  bool mapsByValue = false;  ///< tensor maps are part of the arguments; else there is a pointer to them
 };
 
 /// Emits the function into the module, with calls of the primitives; why there is no device code, and of which op.

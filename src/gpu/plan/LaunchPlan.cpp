@@ -5,6 +5,7 @@
 
 #include "cpu/analysis/Parallel.h"
 #include "gpu/device/Primitives.h"
+#include "ir/KernelArguments.h"
 #include "ir/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -37,6 +38,19 @@ int64_t storeBytesFor(const RegisterPlan& plan) {
   return keeps ? plan.threads / kWarp * ProductTile::kRows * LaunchPlan::kStoredRowBytes : 0;
 }
 
+/// Elements of 16 bytes of the narrowest array that has more than a fraction of the largest block's elements.
+int64_t longestRunFor(const KernelPackage& package) {
+  constexpr int64_t kBytes = 16, kMost = 8, kFraction = 8;
+  const KernelArguments arguments(package);
+  int64_t most = 0, narrowest = kBytes;
+  for (size_t i = 0; i < arguments.numBlocks(); ++i)
+    most = std::max(most, num_elements(shapeOf(arguments.block(i).getType())));
+  for (size_t i = 0; i < arguments.numBlocks(); ++i)
+    if (num_elements(shapeOf(arguments.block(i).getType())) >= most / kFraction)
+      narrowest = std::min<int64_t>(narrowest, storage_bytes(elementDType(arguments.block(i).getType())));
+  return std::clamp<int64_t>(kBytes / std::max<int64_t>(narrowest, 1), 1, kMost);
+}
+
 }  // namespace
 
 tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& package, const Architecture& architecture,
@@ -61,6 +75,7 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
     plan.stageBytes += bytes;
   }
   plan.threads = plan.products.threads ? plan.products.threads : threadsFor(package);
+  plan.longestRun = longestRunFor(package);
   plan.sharedBytes = std::min(kSharedBytes, architecture.sharedBytes - plan.stageBytes);
   return plan;
 }

@@ -115,7 +115,8 @@ std::string launchHeader(const KernelPackage& package, const DeviceKernel& kerne
     bytes.push_back(arrays.resultBytes(i));
     list += fmt::format(" * {:>2}  result {}: {}\n", bytes.size() - 1, i, package.results[i].str());
   }
-  text += fmt::format("/* The arrays, row-major:\n{} */\nenum {{ {}_ARRAYS = {} }};\n", list, symbol, bytes.size());
+  text += fmt::format("/* The arrays, row-major, at multiples of 16 bytes:\n{} */\nenum {{ {}_ARRAYS = {} }};\n", list,
+                      symbol, bytes.size());
   text += fmt::format("static const long long {}_ARRAY_BYTES[] = {{{}}};\n", symbol, fmt::join(bytes, ", "));
   text += pointsFunction(kernel, symbol);
   if (!kernel.maps.empty()) text += encodeMapsFunction(kernel, symbol);

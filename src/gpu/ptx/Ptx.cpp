@@ -21,7 +21,8 @@ namespace smalti::gpu {
 namespace {
 
 constexpr const char* kTriple = "nvptx64-nvidia-cuda";
-constexpr unsigned kConstantSpace = 1;  // global memory: constants of any size, found by their address
+constexpr unsigned kGlobalSpace =
+    1;  // of arrays, and of constants: these may have any size and are found by their address
 
 Diagnostic internal(std::string message) {
   return {.code = "SM9001",
@@ -47,7 +48,8 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::cantFail(builder.parsePassPipeline(
       passes,
       "always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,infer-address-spaces,"
-      "loop-mssa(licm),simplifycfg,gvn,instcombine<no-verify-fixpoint>)"));
+      "loop-mssa(licm),simplifycfg,gvn,instcombine<no-verify-fixpoint>,infer-alignment,load-store-vectorizer,"
+      "instcombine<no-verify-fixpoint>)"));
   passes.run(module, modules);
 }
 
@@ -91,7 +93,7 @@ Result<PtxKernel> compileToPtx(const KernelPackage& package, const Architecture&
                              {.architecture = architecture,
                               .poison = poison,
                               .checkBlocks = checkBlocks,
-                              .constantSpace = kConstantSpace,
+                              .globalSpace = kGlobalSpace,
                               .mapsByValue = true});
   if (!lowered) return fail(noDeviceCode(lowered.error()));
   definePtxBodies(module);

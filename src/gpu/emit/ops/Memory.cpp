@@ -194,6 +194,10 @@ NativeResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir:
   // An element that is read and written at the same place is accessed by one thread only.
   if (!l.readsElsewhere(value, box->memory) && !(mask && l.readsElsewhere(mask, box->memory))) reads.erase(box->memory);
   l.touch(reads, {box->memory});
+  if (!mask && !adds) {
+    l.forRuns(box->shape, [&](std::span<const ElementIndex> run) { l.storeRun(value, *box, run); });
+    return l.failure;
+  }
   l.forElements(box->shape, [&](const ElementIndex& at) {
     const auto write = [&] {
       Reg r = l.element(value, at);
