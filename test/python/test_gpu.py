@@ -307,7 +307,8 @@ def test_results_are_stored_in_rows(run, tmp_path):
     product_run(run, tmp_path, "interpret", 128, 256, 128, (128, 256, 64), "bf16")
     ptx = run("show", "product.mlir", "--in", "bf16[128,128]", "--in", "bf16[128,256]", "--out-shape", "bf16[128,256]", "--target", "cuda:h100",
               "--stage", "ptx").stdout
-    assert ptx.count("cvt.rn.bf16x2.f32") == 64 and ptx.count("st.global.v4.b32") == 16, "of 128 sums of a thread"
+    # Four loops more store rows that are not known to be aligned.
+    assert ptx.count("cvt.rn.bf16x2.f32") == 64 and ptx.count("st.global.v4.b32") == 16 + 4, "of 128 sums of a thread"
     assert "bar.sync 1" not in ptx
 
 
