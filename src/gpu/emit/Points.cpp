@@ -19,11 +19,13 @@ std::vector<Reg> indicesOfPoint(Builder& b, const PointOrder& order, std::span<c
     Reg groups = divideUp(b, bounds[fast], b.getInt64(static_cast<uint64_t>(order.group)));
     Reg size = divideUp(b, bounds[fast], groups);
     Reg perGroup = b.CreateMul(size, bounds[slow]);
-    Reg first = b.CreateMul(b.CreateUDiv(inPlane, perGroup), size), inGroup = b.CreateURem(inPlane, perGroup);
-    Reg left = b.CreateSub(bounds[fast], first);
-    Reg width = b.CreateSelect(b.CreateICmpULT(left, size), left, size);
-    at[fast] = b.CreateAdd(first, b.CreateURem(inGroup, width));
-    at[slow] = b.CreateUDiv(inGroup, width);
+    Reg group = b.CreateUDiv(inPlane, perGroup), inGroup = b.CreateURem(inPlane, perGroup);
+    // Two divisions by constants, if the bounds are constants, are faster than one by either.
+    Reg before = b.CreateSub(groups, b.getInt64(1));
+    Reg isLast = b.CreateICmpEQ(group, before), left = b.CreateSub(bounds[fast], b.CreateMul(before, size));
+    at[fast] = b.CreateAdd(b.CreateMul(group, size),
+                           b.CreateSelect(isLast, b.CreateURem(inGroup, left), b.CreateURem(inGroup, size)));
+    at[slow] = b.CreateSelect(isLast, b.CreateUDiv(inGroup, left), b.CreateUDiv(inGroup, size));
     done = 2;
   }
   for (const size_t a : std::span(order.axes).subspan(done)) {
