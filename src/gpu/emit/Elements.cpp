@@ -2,6 +2,8 @@
 #include "cpu/emit/elements/Elementwise.h"
 #include "gpu/emit/GpuLowering.h"
 #include "gpu/emit/SameValue.h"
+#include "gpu/emit/ops/ReduceInRegisters.h"
+#include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsShape.h"
 #include "llvm/IR/Module.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -65,7 +67,7 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
       expensive |= found->second.cost > kCheapElement;
     }
     if (expensive && !isLoad) {
-      if (auto ok = materialise(operand); !ok && failure) failure = ok;
+      if (auto ok = settle(operand); !ok && failure) failure = ok;
       continue;
     }
     d.cost = std::min(d.cost + found->second.cost, kMaxCost);
@@ -77,8 +79,32 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
   deferred_[result] = std::move(d);
   if (isLoad || cost < kExpensiveElement) return;
   llvm::DenseSet<mlir::Operation*> seen;
-  if (consumers(result, seen) > 1)
-    if (auto ok = materialise(result); !ok && failure) failure = ok;
+  if (consumers(result, seen) <= 1) return;
+  const ElementShare share = shareElements(shapeOf(result.getType()), plan.threads, plan.longestRun);
+  seen.clear();
+  if (share.inRegisters && !fragmentUnder(result) && staysInRegisters(result, seen)) {
+    // Each thread computes its elements once; they remain known to it.
+    touch(reads(result), {});
+    for (const ElementIndex& at : elementsInRegisters(share, shapeOf(result.getType())))
+      if (!element(result, at)) return;
+    return;
+  }
+  if (auto ok = settle(result); !ok && failure) failure = ok;
+}
+
+/// Whether all that needs elements of the value takes those that each thread has in registers.
+bool GpuLowering::staysInRegisters(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen) const {
+  return llvm::all_of(v.getUsers(), [&](mlir::Operation* user) {
+    if (!seen.insert(user).second) return true;
+    if (user->getBlock() != v.getParentBlock() || movesElementsHere(*user)) return false;
+    if (user->getNumResults() == 1 && isVector(user->getResult(0)) && cpu::findElementwise(*user))
+      return staysInRegisters(user->getResult(0), seen);
+    if (llvm::isa<tpu::VectorStoreOp, mlir::vector::StoreOp>(user)) {
+      const bool masked = user->getNumOperands() > 2 + shapeOf(user->getOperand(1).getType()).size();
+      return user->getOperand(0) == v && !masked && !boolAttribute(*user, "add");
+    }
+    return reductionInRegisters(*this, *user).has_value();
+  });
 }
 
 /// The number of ops that need elements of the value, each in its own nest.
@@ -115,7 +141,7 @@ MemorySet GpuLowering::reads(mlir::Value v) const {
   llvm::DenseSet<mlir::Value> seen;
   while (!open.empty()) {
     const mlir::Value at = open.pop_back_val();
-    if (!isVector(at) || !seen.insert(at).second) continue;
+    if (!isVector(at) || known_.contains(at) || !seen.insert(at).second) continue;
     if (auto view = views_.find(at); view != views_.end()) {
       all.insert(view->second.memory);
     } else if (auto d = deferred_.find(at); d != deferred_.end()) {
@@ -157,7 +183,7 @@ NativeResult GpuLowering::keepLoads(int memory, mlir::Operation* store, const Vi
     return liveness_.begin(x.getDefiningOp()) < liveness_.begin(y.getDefiningOp());
   });
   for (mlir::Value v : kept)
-    if (auto ok = materialise(v); !ok) return ok;
+    if (auto ok = settle(v); !ok) return ok;
   return {};
 }
 
@@ -177,6 +203,22 @@ void GpuLowering::storeRun(mlir::Value v, const View& to, std::span<const Elemen
   }
   for (size_t i = 0; i < run.size(); ++i)
     cpu::storeElements(b, to.dtype, elements[i], cpu::elementPointer(b, to, run[i]), 1);
+}
+
+NativeResult GpuLowering::settle(mlir::Value v) {
+  const Shape shape = shapeOf(v.getType());
+  const int64_t n = num_elements(shape);
+  if (known_.contains(v)) return {};
+  if (n < 1 || n > kKnownElements || views_.contains(v) || fragmentUnder(v)) return materialise(v);
+  touch(reads(v), {});
+  std::vector<Reg> elements;
+  for (int64_t i = 0; i < n; ++i) {
+    elements.push_back(element(v, placeOf(index(i), shape)));
+    if (!elements.back()) return failure;
+  }
+  setKnown(v, std::move(elements));
+  deferred_.erase(v);
+  return {};
 }
 
 NativeResult GpuLowering::materialise(mlir::Value v) {
@@ -265,6 +307,14 @@ Reg GpuLowering::element(mlir::Value v, const ElementIndex& at) {
     return currentSum_ < 0 ? refuse("elements in registers that other threads need")
                            : b.CreateLoad(f->type, b.CreateConstInBoundsGEP1_64(f->type, f->sums,
                                                                                 static_cast<uint64_t>(currentSum_)));
+  if (const auto known = known_.find(v); known != known_.end()) {
+    // One of few, chosen by comparisons where the place is not a constant.
+    Reg number = linearOf(at, shapeOf(v.getType()));
+    Reg r = known->second.front();
+    for (size_t i = 1; i < known->second.size(); ++i)
+      r = b.CreateSelect(b.CreateICmpEQ(number, index(static_cast<int64_t>(i))), known->second[i], r);
+    return r;
+  }
   for (auto& level : memo_)
     if (auto known = level.find(v); known != level.end())
       for (const auto& [place, r] : known->second)

@@ -311,7 +311,7 @@ NativeResult GpuLowering::beforeRegions(mlir::Operation& op, bool isLoop) {
     return liveness_.begin(x.getDefiningOp()) < liveness_.begin(y.getDefiningOp());
   });
   for (mlir::Value v : toMaterialise)
-    if (auto ok = materialise(v); !ok) return ok;
+    if (auto ok = settle(v); !ok) return ok;
   return {};
 }
 
@@ -320,12 +320,14 @@ NativeResult GpuLowering::inRegion(const std::function<NativeResult()>& body) {
   const auto views = views_;
   const auto deferred = deferred_;
   const auto fragments = fragments_;
+  const auto known = known_;
   NativeResult ok = body();
   for (const auto& [value, view] : views_)
     if (!views.contains(value) && view.owner) hazards.handOver(view.memory);
   views_ = views;
   deferred_ = deferred;
   fragments_ = fragments;
+  known_ = known;
   return ok;
 }
 

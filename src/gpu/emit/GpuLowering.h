@@ -103,6 +103,9 @@ class GpuLowering {
   View allocate(DType, std::span<const int64_t> shape);
   /// Room for memory of the kernel, undefined (semaphores: 0).
   View allocateUndefined(DType, DType undefined, std::span<const int64_t> shape);
+  /// Elements of a value of up to this many, in row-major order, that every thread has in registers.
+  static constexpr int64_t kKnownElements = 4;
+  void setKnown(mlir::Value v, std::vector<Reg> elements) { known_[v] = std::move(elements); }
   int newMemory() { return nextMemory_++; }
   /// Whether the view may point to shared memory instead of global memory.
   bool isShared(const View& v) const { return inShared_.contains(v.memory); }
@@ -212,6 +215,9 @@ class GpuLowering {
   Reg computeElementwise(mlir::Operation&, const ElementIndex&);
   Reg constantAt(mlir::Value, const ElementIndex&);
   NativeResult materialise(mlir::Value);
+  /// The value is computed now: in the registers of all threads if it is small, else in memory.
+  NativeResult settle(mlir::Value);
+  bool staysInRegisters(mlir::Value, llvm::DenseSet<mlir::Operation*>& seen) const;
   bool isNeeded(mlir::Value, mlir::Operation* besides = nullptr) const;
   int consumers(mlir::Value, llvm::DenseSet<mlir::Operation*>& seen) const;
   void releaseUpTo(int position);
@@ -224,6 +230,7 @@ class GpuLowering {
   int64_t currentSum_ = -1;  ///< of those that a thread has: the element at hand
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
+  llvm::DenseMap<mlir::Value, std::vector<Reg>> known_;
   llvm::DenseMap<mlir::Value, cpu::PackedView> packedRefs_;
   llvm::DenseMap<mlir::Value, Deferred> deferred_;
   std::vector<llvm::DenseMap<mlir::Value, Memo>> memo_;

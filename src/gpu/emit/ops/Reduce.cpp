@@ -5,7 +5,8 @@
 #include <bit>
 
 #include "cpu/nest/Reduction.h"
-#include "gpu/emit/GpuLowering.h"
+#include "gpu/emit/ops/ReduceInRegisters.h"
+#include "gpu/emit/ops/Shuffled.h"
 
 namespace smalti::gpu {
 namespace {
@@ -89,23 +90,9 @@ class Reducer {
                            return {r ? cpu::combine(b_, kind_, t_, now[0], r) : now[0]};
                          })[0];
       for (int64_t step = lanes / 2; step > 0; step /= 2)
-        sum = cpu::combine(b_, kind_, t_, sum, shuffled(sum, static_cast<int>(step)));
+        sum = cpu::combine(b_, kind_, t_, sum, shuffled(l_, sum, static_cast<int>(step)));
       l_.when(b_.CreateAnd(inside, b_.CreateICmpEQ(lane, l_.index(0))), [&] { finish(result, sum); });
     });
-  }
-
-  Reg shuffled(Reg value, int mask) {
-    llvm::Type* type = value->getType();
-    const unsigned width = type->getScalarSizeInBits();
-    if (width > 32) {
-      Reg low = l_.device.shuffle(b_, b_.CreateTrunc(value, b_.getInt32Ty()), mask);
-      Reg high = l_.device.shuffle(b_, b_.CreateTrunc(b_.CreateLShr(value, 32), b_.getInt32Ty()), mask);
-      return b_.CreateOr(b_.CreateZExt(low, type), b_.CreateShl(b_.CreateZExt(high, type), 32));
-    }
-    Reg bits =
-        type->isFloatTy() ? b_.CreateBitCast(value, b_.getInt32Ty()) : b_.CreateZExtOrTrunc(value, b_.getInt32Ty());
-    Reg other = l_.device.shuffle(b_, bits, mask);
-    return type->isFloatTy() ? b_.CreateBitCast(other, type) : b_.CreateTrunc(other, type);
   }
 
   GpuLowering& l_;
@@ -123,6 +110,7 @@ NativeResult lowerReduction(GpuLowering& l, mlir::Operation& op) {
   if (!kind || dims.empty() || dims.front() < 0 || dims.back() >= static_cast<int64_t>(shape.size()) ||
       std::ranges::adjacent_find(dims) != dims.end())
     return unsupported("a reduction of this kind or dtype");
+  if (const auto inRegisters = reductionInRegisters(l, op)) return reduceInRegisters(l, op, *inRegisters);
   const DType t = elementDType(source.getType());
   Shape reduced, kept;
   for (size_t d = 0; d < shape.size(); ++d)
