@@ -430,3 +430,4 @@ def test_rows_in_registers_are_read_once(run, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("ld.global.v4.b32") == 2 and done.stdout.count("ld.global.b16") == 0
     assert done.stdout.count("st.global.v4.b32") == 2 and done.stdout.count("st.shared.b32") == 2
+    assert done.stdout.count("cvt.rn.bf16x2.f32") == 8  # neighbours are rounded together

@@ -196,10 +196,25 @@ NativeResult GpuLowering::computeInto(mlir::Value v, const View& to) {
 }
 
 void GpuLowering::storeRun(mlir::Value v, const View& to, std::span<const ElementIndex> run) {
+  // Neighbours are rounded to bf16 together.
+  size_t last = to.shape.size();
+  while (last > 0 && to.shape[last - 1] == 1) --last;
+  auto rounded = v.getDefiningOp<mlir::arith::TruncFOp>();
+  const bool inPairs = rounded && to.dtype == DType::bf16 && elementDType(rounded.getIn().getType()) == DType::f32 &&
+                       deferred_.contains(v) && !known_.contains(v) && last > 0 &&
+                       constantOf(to.strides[last - 1]) == 1 &&
+                       shareElements(to.shape, plan.threads, plan.longestRun).run > 1;
   llvm::SmallVector<Reg, kBatchElements> elements;
   for (const ElementIndex& at : run) {
-    elements.push_back(element(v, at));
+    elements.push_back(element(inPairs ? rounded.getIn() : v, at));
     if (!elements.back()) return;
+  }
+  if (inPairs) {
+    llvm::SmallVector<Reg, kBatchElements / 2> pairs;
+    for (size_t i = 0; i < run.size(); i += 2) pairs.push_back(device.roundPair(b, elements[i], elements[i + 1]));
+    for (size_t i = 0; i < pairs.size(); ++i)
+      b.CreateAlignedStore(pairs[i], cpu::elementPointer(b, to, run[2 * i]), llvm::Align(2));
+    return;
   }
   for (size_t i = 0; i < run.size(); ++i)
     cpu::storeElements(b, to.dtype, elements[i], cpu::elementPointer(b, to, run[i]), 1);
