@@ -4,8 +4,10 @@
 
 #include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
+#include "cpu/math/Nvidia.h"
 #include "cpu/math/Table.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace smalti::cpu {
 namespace {
@@ -104,6 +106,11 @@ Range rangeOf(Lanes x) {
 Lanes exp2(Lanes operand) {
   if (hasWideLanes(operand)) return bySixteen(operand, exp2ByTable);
   const Range range = rangeOf(operand);
+  // Within 2 ulp (CUDA C++ Programming Guide, "Mathematical Functions"); with `ftz` it is one instruction.
+  if (isForNvidia(operand.code()))
+    return {operand.code(), operand.code().CreateIntrinsic(range == Range::any ? llvm::Intrinsic::nvvm_ex2_approx
+                                                                               : llvm::Intrinsic::nvvm_ex2_approx_ftz,
+                                                           {operand.type()}, {operand.value()})};
   const Lanes x = atMost(range == Range::normal ? operand : atLeast(operand, kMinExp2Argument), 128.25);
   const Lanes rounded = x + kRound;
   const Lanes f = x - (rounded - kRound);

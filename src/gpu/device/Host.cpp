@@ -1,4 +1,6 @@
 // The in-process bodies of primitives whose names encode more than their arguments.
+#include <fmt/format.h>
+
 #include "gpu/device/Primitives.h"
 #include "gpu/device/TensorMap.h"
 #include "llvm/IR/Module.h"
@@ -24,21 +26,20 @@ void forwardBox(llvm::Module& module, llvm::Function& from) {
   forward(module, from, kCopyBoxSymbol, std::vector<int>(3 + TensorMap::kMaxDimensions - from.arg_size(), 0));
 }
 
-void defineRoundPair(llvm::Module& module) {
-  llvm::Function* f = module.getFunction(kRoundPairSymbol);
-  if (!f) return;
-  f->setLinkage(llvm::GlobalValue::InternalLinkage);
-  Builder b(llvm::BasicBlock::Create(module.getContext(), "", f));
-  const auto bits = [&](unsigned i) {
-    return b.CreateZExt(cpu::toStorage(b, DType::bf16, cpu::roundTo(b, DType::bf16, f->getArg(i))), b.getInt32Ty());
-  };
-  b.CreateRet(b.CreateOr(bits(0), b.CreateShl(bits(1), 16)));
+void definePacked(llvm::Function& f, DType dtype) {
+  f.setLinkage(llvm::GlobalValue::InternalLinkage);
+  Builder b(llvm::BasicBlock::Create(f.getContext(), "", &f));
+  Reg words[2];
+  for (unsigned i = 0; i < 2; ++i)
+    words[i] = b.CreateZExt(cpu::toStorage(b, dtype, cpu::roundTo(b, dtype, f.getArg(i))), b.getInt32Ty());
+  b.CreateRet(b.CreateOr(words[0], b.CreateShl(words[1], 16)));
 }
 
 }  // namespace
 
 void defineHostBodies(llvm::Module& module) {
-  defineRoundPair(module);
+  for (const DType dtype : {DType::bf16, DType::f16})
+    if (llvm::Function* f = module.getFunction(fmt::format("{}.{}", kPackSymbol, name(dtype)))) definePacked(*f, dtype);
   const auto isNamed = [](const llvm::Function& f) {
     return f.isDeclaration() &&
            llvm::any_of(std::array{kWaitSymbol, kGroupWaitSymbol, kGroupMmaSymbol, kCopyBoxSymbol, kMmaSymbol},
@@ -66,6 +67,11 @@ void defineHostBodies(llvm::Module& module) {
       continue;
     }
     const GroupProduct p = groupProductNamed(f->getName());
+    if (p.lhsInRegisters) {
+      forward(module, *f, kLeftGroupMmaSymbol,
+              std::array{p.columns, static_cast<int>(p.dtype), int{p.rhsDepthInner}, p.rhsStride});
+      continue;
+    }
     forward(module, *f, kGroupMmaSymbol,
             std::array{p.columns, static_cast<int>(p.dtype), int{p.lhsDepthInner}, int{p.rhsDepthInner}, p.lhsStride,
                        p.rhsStride});

@@ -34,11 +34,11 @@ void Primitives::barrier(Builder& b) {
 void Primitives::warpBarrier(Builder& b) { call(b, kWarpBarrierSymbol, b.getVoidTy(), {}, true); }
 Reg Primitives::here(Builder& b, Reg number) { return call(b, kHereSymbol, b.getInt32Ty(), {number}); }
 Reg Primitives::sameInWarp(Builder& b, Reg number) { return call(b, kSameSymbol, b.getInt32Ty(), {number}, true); }
-Reg Primitives::roundPair(Builder& b, Reg low, Reg high) {
-  return call(b, kRoundPairSymbol, b.getInt32Ty(), {low, high});
-}
 Reg Primitives::shuffle(Builder& b, Reg bits, int laneMask) {
   return call(b, kShuffleSymbol, b.getInt32Ty(), {bits, b.getInt32(static_cast<uint32_t>(laneMask))}, true);
+}
+Reg Primitives::packed(Builder& b, Reg low, Reg high, DType dtype) {
+  return call(b, fmt::format("{}.{}", kPackSymbol, name(dtype)).c_str(), b.getInt32Ty(), {low, high});
 }
 void Primitives::mma(Builder& b, Reg sums, std::span<const Reg> left, std::span<const Reg> right, DType dtype) {
   std::vector<Reg> arguments{sums};
@@ -70,6 +70,13 @@ void Primitives::groupMma(Builder& b, Reg sums, const GroupOperand& left, const 
   const auto offset = [&](const GroupOperand& o) { return b.getInt32(static_cast<uint32_t>(o.offset)); };
   call(b, groupMmaName(p).c_str(), b.getVoidTy(),
        {sums, left.base, offset(left), right.base, offset(right), b.CreateZExt(adds, b.getInt32Ty())}, true);
+}
+void Primitives::groupMma(Builder& b, Reg sums, const std::array<Reg, 4>& left, const GroupOperand& right, Reg adds,
+                          const GroupProduct& p) {
+  call(b, groupMmaName(p).c_str(), b.getVoidTy(),
+       {sums, left[0], left[1], left[2], left[3], right.base, b.getInt32(static_cast<uint32_t>(right.offset)),
+        b.CreateZExt(adds, b.getInt32Ty())},
+       true);
 }
 void Primitives::groupCommit(Builder& b) { call(b, kGroupCommitSymbol, b.getVoidTy(), {}, true); }
 void Primitives::groupWait(Builder& b, int groups, Reg sums, int64_t count, DType sum) {
@@ -122,7 +129,10 @@ DType mmaNamed(std::string_view name) {
 std::string copyBoxName(size_t rank) { return fmt::format("{}.{}", kCopyBoxSymbol, rank); }
 std::string groupMmaName(const GroupProduct& p) {
   return fmt::format("{}.{}.{}.{}{}.{}.{}", kGroupMmaSymbol, p.columns, static_cast<int>(p.dtype),
-                     p.lhsDepthInner ? 'k' : 'm', p.rhsDepthInner ? 'k' : 'n', p.lhsStride, p.rhsStride);
+                     p.lhsInRegisters  ? 'r'
+                     : p.lhsDepthInner ? 'k'
+                                       : 'm',
+                     p.rhsDepthInner ? 'k' : 'n', p.lhsStride, p.rhsStride);
 }
 GroupProduct groupProductNamed(std::string_view name) {
   GroupProduct p;
@@ -131,7 +141,8 @@ GroupProduct groupProductNamed(std::string_view name) {
   std::sscanf(std::string(name).c_str() + std::string_view(kGroupMmaSymbol).size(), ".%d.%d.%c%c.%d.%d", &p.columns,
               &dtype, &lhs, &rhs, &p.lhsStride, &p.rhsStride);
   p.dtype = static_cast<DType>(dtype);
-  p.lhsDepthInner = lhs == 'k';
+  p.lhsInRegisters = lhs == 'r';
+  p.lhsDepthInner = lhs != 'm';
   p.rhsDepthInner = rhs == 'k';
   return p;
 }

@@ -31,12 +31,12 @@ inline constexpr const char *kThreadSymbol = "smaltiGpuThread", *kBlockSymbol = 
                             *kWaitSymbol = "smaltiGpuWait", *kLoadMatricesSymbol = "smaltiGpuLoadMatrices",
                             *kGroupBeginSymbol = "smaltiGpuGroupBegin", *kGroupCommitSymbol = "smaltiGpuGroupCommit",
                             *kGroupWaitSymbol = "smaltiGpuGroupWait", *kGroupMmaSymbol = "smaltiGpuGroupMma",
+                            *kLeftGroupMmaSymbol = "smaltiGpuLeftGroupMma", *kPackSymbol = "smaltiGpuPack",
                             *kPublishSymbol = "smaltiGpuPublish", *kPartBarrierSymbol = "smaltiGpuPartBarrier",
                             *kSignalInitSymbol = "smaltiGpuSignalInit", *kSignalExpectSymbol = "smaltiGpuSignalExpect",
                             *kSignalArriveSymbol = "smaltiGpuSignalArrive", *kSignalTestSymbol = "smaltiGpuSignalTest",
                             *kCopyBoxSymbol = "smaltiGpuCopyBox", *kWarpBarrierSymbol = "smaltiGpuWarpBarrier",
-                            *kHereSymbol = "smaltiGpuHere", *kSameSymbol = "smaltiGpuSame",
-                            *kRoundPairSymbol = "smaltiGpuRoundPair";
+                            *kHereSymbol = "smaltiGpuHere", *kSameSymbol = "smaltiGpuSame";
 
 /// What tensor cores multiply: bf16, f16, f8e4m3fn, f8e5m2, i8, and f32, of which they read the bits of TF32. An
 /// instruction multiplies 32 bytes of the depth. Sums are f32, of i8 i32.
@@ -47,6 +47,7 @@ struct GroupProduct {
   int columns = 8;  ///< a multiple of 8, at most 256; of i8 from 32 on of 16
   DType dtype = DType::bf16;
   bool lhsDepthInner = true, rhsDepthInner = true;  ///< false: of 16 bits alone
+  bool lhsInRegisters = false;                      ///< of 16 bits alone
   /// Bytes from 64 elements along rows or columns to the next, of operands whose depth is not inner.
   int lhsStride = 0, rhsStride = 0;
 };
@@ -78,11 +79,11 @@ class Primitives {
   /// The same i32, which is known to be the same in all threads of the warp: instructions that have one operand for all
   /// of them take it from a register of the warp (PTX ISA, shfl.sync.idx).
   Reg sameInWarp(Builder&, Reg number);
-  /// i32: two f32 rounded to bf16, the first in the low half (PTX ISA, cvt.rn.bf16x2.f32).
-  Reg roundPair(Builder&, Reg low, Reg high);
   /// The 32 bits that the thread whose lane differs in the bits of `laneMask` gives; all lanes of the warp take part
   /// (PTX ISA, shfl.sync.bfly).
   Reg shuffle(Builder&, Reg bits, int laneMask);
+  /// Two f32 rounded to bf16 or f16, in the low and the high half of a word (PTX ISA, cvt.rn.bf16x2.f32).
+  Reg packed(Builder&, Reg low, Reg high, DType);
   /// A product of 16 × 8 by a warp, added to four sums at `sums` (PTX ISA, mma.sync.aligned.m16n8kK, whose fragments
   /// these are): four words of the left operand, two of the right, each with as many elements as it has room for.
   void mma(Builder&, Reg sums, std::span<const Reg> left, std::span<const Reg> right, DType);
@@ -104,6 +105,10 @@ class Primitives {
   /// `sums`, some time before the group ends (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
   /// Without `adds` (i1), the product is what they become.
   void groupMma(Builder&, Reg sums, const GroupOperand& left, const GroupOperand& right, Reg adds, const GroupProduct&);
+  /// The same with the left operand in registers: four words of 16-bit elements (PTX ISA, "Register Fragments for
+  /// wgmma.mma_async.m64nNk16").
+  void groupMma(Builder&, Reg sums, const std::array<Reg, 4>& left, const GroupOperand& right, Reg adds,
+                const GroupProduct&);
   /// The products since the last one are a group (PTX ISA, wgmma.commit_group).
   void groupCommit(Builder&);
   /// All but the last `groups` groups of products are there (PTX ISA, wgmma.wait_group). `sums`: what of them is read

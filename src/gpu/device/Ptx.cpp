@@ -119,20 +119,36 @@ Reg groupMma(Builder& b, llvm::Function* f, const GroupProduct& p) {
   const auto count = static_cast<unsigned>(p.columns / 2);
   std::string sums;
   for (unsigned i = 0; i < count; ++i) sums += fmt::format("{}${}", i ? ", " : "", i);
-  // Only products of floats may be negated, only those of 16 bits transposed.
-  const std::string_view more = p.dtype == DType::i8          ? ""
+  // Only products of floats may be negated, only those of 16 bits in memory transposed.
+  const std::string_view more = p.lhsInRegisters              ? (p.rhsDepthInner ? ", 1, 1, 0" : ", 1, 1, 1")
+                                : p.dtype == DType::i8        ? ""
                                 : storage_bytes(p.dtype) != 2 ? ", 1, 1"
                                 : p.lhsDepthInner             ? (p.rhsDepthInner ? ", 1, 1, 0, 0" : ", 1, 1, 0, 1")
                                 : p.rhsDepthInner             ? ", 1, 1, 1, 0"
                                                               : ", 1, 1, 1, 1";
+  const unsigned words = p.lhsInRegisters ? 4 : 1;
+  const std::string left = p.lhsInRegisters
+                               ? fmt::format("{{${}, ${}, ${}, ${}}}", count, count + 1, count + 2, count + 3)
+                               : fmt::format("${}", count);
   const std::string text = fmt::format(
       "{{\n\t.reg .pred adds;\n\tsetp.ne.b32 adds, ${}, 0;\n\twgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} "
-      "{{{}}}, ${}, ${}, adds{};\n\t}}",
-      count + 2, p.columns, depthOf(p.dtype), sumName(p.dtype), typeName(p.dtype), typeName(p.dtype), sums, count,
-      count + 1, more);
-  tiedAssembly(b, f->getArg(0), count, sumOf(p.dtype), text, ",l,l,r",
-               {descriptor(b, f->getArg(1), f->getArg(2), p.lhsStride),
-                descriptor(b, f->getArg(3), f->getArg(4), p.rhsStride), f->getArg(5)});
+      "{{{}}}, {}, ${}, adds{};\n\t}}",
+      count + words + 1, p.columns, depthOf(p.dtype), sumName(p.dtype), typeName(p.dtype), typeName(p.dtype), sums,
+      left, count + words, more);
+  std::vector<Reg> operands;
+  unsigned next = 1;
+  const auto inMemory = [&](int stride) {
+    next += 2;
+    return descriptor(b, f->getArg(next - 2), f->getArg(next - 1), stride);
+  };
+  if (p.lhsInRegisters)
+    while (next <= words) operands.push_back(f->getArg(next++));
+  else
+    operands.push_back(inMemory(p.lhsStride));
+  operands.push_back(inMemory(p.rhsStride));
+  operands.push_back(f->getArg(next));
+  tiedAssembly(b, f->getArg(0), count, sumOf(p.dtype), text, p.lhsInRegisters ? ",r,r,r,r,l,r" : ",l,l,r",
+               std::move(operands));
   return nullptr;
 }
 
@@ -177,13 +193,13 @@ void definePtxBodies(llvm::Module& module) {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
                              {b.getInt32(kAllLanes), f->getArg(0), b.getInt32(kFirst), b.getInt32(kWholeWarp)});
   });
-  definePtxBody(module, kRoundPairSymbol, [](Builder& b, llvm::Function* f) -> Reg {
-    auto* type = llvm::FunctionType::get(b.getInt32Ty(), {b.getFloatTy(), b.getFloatTy()}, false);
-    return b.CreateCall(llvm::InlineAsm::get(type, "cvt.rn.bf16x2.f32 $0, $2, $1;", "=r,f,f", false),
-                        {f->getArg(0), f->getArg(1)});
-  });
   for (const DType dtype : {DType::bf16, DType::f16, DType::f8e4m3fn, DType::f8e5m2, DType::i8, DType::f32})
     definePtxBody(module, mmaName(dtype), [dtype](Builder& b, llvm::Function* f) { return mma(b, f, dtype); });
+  for (const auto& [dtype, id] : {std::pair{DType::bf16, llvm::Intrinsic::nvvm_ff2bf16x2_rn},
+                                  std::pair{DType::f16, llvm::Intrinsic::nvvm_ff2f16x2_rn}})
+    definePtxBody(module, fmt::format("{}.{}", kPackSymbol, name(dtype)), [id](Builder& b, llvm::Function* f) -> Reg {
+      return b.CreateBitCast(b.CreateIntrinsic(id, {}, {f->getArg(1), f->getArg(0)}), b.getInt32Ty());
+    });
   definePtxBody(module, kLoadMatricesSymbol, loadMatrices);
   definePtxBody(module, kCopySymbol, [](Builder& b, llvm::Function* f) -> Reg {
     Reg to = b.CreateAddrSpaceCast(f->getArg(0), b.getPtrTy(kSharedSpace)),

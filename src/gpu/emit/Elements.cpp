@@ -77,12 +77,14 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
   const bool isLoad = d.box.has_value();
   const int cost = d.cost;
   deferred_[result] = std::move(d);
-  if (isLoad || cost < kExpensiveElement) return;
+  // With one user, it is that one's result that several may need.
+  if (isLoad || cost < kExpensiveElement || (result.hasOneUse() && isComputedWith(result, **result.user_begin())))
+    return;
   llvm::DenseSet<mlir::Operation*> seen;
   if (consumers(result, seen) <= 1) return;
   const ElementShare share = shareElements(shapeOf(result.getType()), plan.threads, plan.longestRun);
   seen.clear();
-  if (share.inRegisters && !fragmentUnder(result) && staysInRegisters(result, seen)) {
+  if (share.inRegisters && !distributionUnder(result) && staysInRegisters(result, seen)) {
     // Each thread computes its elements once; they remain known to it.
     touch(reads(result), {});
     for (const ElementIndex& at : elementsInRegisters(share, shapeOf(result.getType())))
@@ -107,6 +109,12 @@ bool GpuLowering::staysInRegisters(mlir::Value v, llvm::DenseSet<mlir::Operation
   });
 }
 
+/// Whether the op's elements are computed where those of the value are.
+bool GpuLowering::isComputedWith(mlir::Value v, mlir::Operation& user) {
+  return user.getNumResults() == 1 && isVector(user.getResult(0)) && user.getBlock() == v.getParentBlock() &&
+         (cpu::findElementwise(user) || movesElementsHere(user));
+}
+
 /// The number of ops that need elements of the value, each in its own nest.
 int GpuLowering::consumers(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen) const {
   constexpr size_t kMaxLookedAt = 64;
@@ -114,10 +122,7 @@ int GpuLowering::consumers(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen
   for (mlir::Operation* user : v.getUsers()) {
     if (seen.size() > kMaxLookedAt) return 2;
     if (!seen.insert(user).second) continue;
-    const bool together = user->getNumResults() == 1 && isVector(user->getResult(0)) &&
-                          user->getBlock() == v.getParentBlock() &&
-                          (cpu::findElementwise(*user) || movesElementsHere(*user));
-    count += together ? consumers(user->getResult(0), seen) : 1;
+    count += isComputedWith(v, *user) ? consumers(user->getResult(0), seen) : 1;
   }
   return count;
 }
@@ -211,7 +216,8 @@ void GpuLowering::storeRun(mlir::Value v, const View& to, std::span<const Elemen
   }
   if (inPairs) {
     llvm::SmallVector<Reg, kBatchElements / 2> pairs;
-    for (size_t i = 0; i < run.size(); i += 2) pairs.push_back(device.roundPair(b, elements[i], elements[i + 1]));
+    for (size_t i = 0; i < run.size(); i += 2)
+      pairs.push_back(device.packed(b, elements[i], elements[i + 1], DType::bf16));
     for (size_t i = 0; i < pairs.size(); ++i)
       b.CreateAlignedStore(pairs[i], cpu::elementPointer(b, to, run[2 * i]), llvm::Align(2));
     return;
@@ -224,7 +230,7 @@ NativeResult GpuLowering::settle(mlir::Value v) {
   const Shape shape = shapeOf(v.getType());
   const int64_t n = num_elements(shape);
   if (known_.contains(v)) return {};
-  if (n < 1 || n > kKnownElements || views_.contains(v) || fragmentUnder(v)) return materialise(v);
+  if (n < 1 || n > kKnownElements || views_.contains(v) || distributionUnder(v)) return materialise(v);
   touch(reads(v), {});
   std::vector<Reg> elements;
   for (int64_t i = 0; i < n; ++i) {
@@ -238,10 +244,10 @@ NativeResult GpuLowering::settle(mlir::Value v) {
 
 NativeResult GpuLowering::materialise(mlir::Value v) {
   if (views_.contains(v) || fragments_.contains(v)) return {};
-  if (const Fragment* under = fragmentUnder(v)) {
-    const Fragment from = *under, made = newFragment(from.tile, v.getType());
+  if (const auto under = distributionUnder(v)) {
+    const Fragment made = newFragment(*under, v.getType());
     touch(reads(v), {});
-    forFragment(from, shapeOf(v.getType()), [&](const ElementIndex& at) {
+    forDistributed(*under, shapeOf(v.getType()), [&](const ElementIndex& at) {
       if (Reg r = element(v, at)) setElement(made, r);
     });
     setFragment(v, made);
@@ -285,6 +291,22 @@ Reg GpuLowering::scalar(mlir::Value v) {
   return nullptr;
 }
 
+Reg GpuLowering::scalarFrom(mlir::Value v, llvm::DenseMap<mlir::Value, Reg>& known) {
+  if (const auto found = known.find(v); found != known.end()) return found->second;
+  mlir::Operation* op = v.getDefiningOp();
+  if (!op) return nullptr;
+  if (llvm::isa<mlir::arith::ConstantOp>(op)) return scalar(v);
+  const auto compute = cpu::findElementwise(*op);
+  if (!compute) return nullptr;
+  std::vector<Reg> operands;
+  for (mlir::Value operand : op->getOperands()) {
+    operands.push_back(scalarFrom(operand, known));
+    if (!operands.back()) return nullptr;
+  }
+  const DType in = op->getNumOperands() > 0 ? elementDType(op->getOperand(0).getType()) : DType::i32;
+  return known[v] = compute({b, *op, operands, in, elementDType(v.getType())});
+}
+
 Reg GpuLowering::constantAt(mlir::Value v, const ElementIndex& at) {
   const auto dense = denseConstant(v);
   const DType t = elementDType(v.getType());
@@ -318,10 +340,7 @@ Reg GpuLowering::element(mlir::Value v, const ElementIndex& at) {
     return r ? r : refuse("a scalar that device code does not follow");
   }
   if (denseConstant(v)) return constantAt(v, at);
-  if (const Fragment* f = fragment(v))
-    return currentSum_ < 0 ? refuse("elements in registers that other threads need")
-                           : b.CreateLoad(f->type, b.CreateConstInBoundsGEP1_64(f->type, f->sums,
-                                                                                static_cast<uint64_t>(currentSum_)));
+  if (const Fragment* f = fragment(v)) return currentElement(*f);
   if (const auto known = known_.find(v); known != known_.end()) {
     // One of few, chosen by comparisons where the place is not a constant.
     Reg number = linearOf(at, shapeOf(v.getType()));

@@ -3,14 +3,14 @@
 
 namespace smalti::gpu {
 
-GpuLowering::Fragment GpuLowering::newFragment(const ProductTile& tile, mlir::Type type) {
+GpuLowering::Fragment GpuLowering::newFragment(const Distribution& d, mlir::Type type) {
   const Shape shape = shapeOf(type);
   llvm::Type* one = cpu::registerType(b.getContext(), elementDType(type), 1);
-  return {.sums = slot(llvm::ArrayType::get(one, static_cast<uint64_t>(tile.sums()))),
+  return {.sums = slot(llvm::ArrayType::get(one, static_cast<uint64_t>(d.elements()))),
           .type = one,
-          .tile = tile,
-          .rows = shape[shape.size() - 2],
-          .columns = shape.back()};
+          .distribution = d,
+          .rows = d.perRow ? num_elements(shape) : shape[shape.size() - 2],
+          .columns = d.perRow ? 1 : shape.back()};
 }
 
 const GpuLowering::Fragment* GpuLowering::resident(int memory) const {
@@ -26,26 +26,33 @@ const GpuLowering::Fragment* GpuLowering::fragment(mlir::Value v) const {
   return d == deferred_.end() || !d->second.box ? nullptr : resident(d->second.box->memory);
 }
 
-const GpuLowering::Fragment* GpuLowering::fragmentUnder(mlir::Value v) const {
-  if (fragments_.empty()) return nullptr;
+std::optional<Distribution> GpuLowering::distributionUnder(mlir::Value v) const {
+  if (fragments_.empty()) return std::nullopt;
+  const Fragment* found = nullptr;
   llvm::SmallVector<mlir::Value, 8> open{v};
   llvm::DenseSet<mlir::Value> seen;
   while (!open.empty()) {
     const mlir::Value at = open.pop_back_val();
     if (!isVector(at) || !seen.insert(at).second) continue;
-    if (const Fragment* f = fragment(at)) return f;
+    if (const Fragment* f = fragment(at)) {
+      if (!found || found->perRow()) found = f;
+      continue;
+    }
     if (views_.contains(at)) continue;
     if (const auto d = deferred_.find(at); d != deferred_.end() && !d->second.box)
       open.append(d->second.op->operand_begin(), d->second.op->operand_end());
   }
-  return nullptr;
+  if (!found) return std::nullopt;
+  const Shape shape = shapeOf(v.getType());
+  if (num_elements(shape) == found->rows) return found->distribution.ofRows();
+  return found->perRow() ? found->distribution.ofColumns(shape.back()) : found->distribution;
 }
 
-void GpuLowering::forFragment(const Fragment& f, std::span<const int64_t> shape,
-                              const std::function<void(const ElementIndex&)>& body) {
+void GpuLowering::forDistributed(const Distribution& d, std::span<const int64_t> shape,
+                                 const std::function<void(const ElementIndex&)>& body) {
   for (const auto& [value, kept] : fragments_)
-    if (kept.pending) device.groupWait(b, 0, kept.sums, kept.tile.sums(), sumOf(kept.tile.dtype));
-  const ProductTile& t = f.tile;
+    if (kept.pending) device.groupWait(b, 0, kept.sums, kept.tile().sums(), sumOf(kept.tile().dtype));
+  const ProductTile& t = d.tile;
   Reg warp = b.CreateUDiv(thread, b.getInt32(kWarp)), lane = b.CreateURem(thread, b.getInt32(kWarp));
   Reg down = b.CreateURem(warp, b.getInt32(static_cast<uint32_t>(t.warpsDown))),
       across = b.CreateUDiv(warp, b.getInt32(static_cast<uint32_t>(t.warpsDown)));
@@ -55,30 +62,48 @@ void GpuLowering::forFragment(const Fragment& f, std::span<const int64_t> shape,
   Reg firstColumn = b.CreateZExt(b.CreateAdd(b.CreateMul(across, b.getInt32(ProductTile::kColumns)),
                                              b.CreateMul(b.CreateURem(lane, b.getInt32(4)), b.getInt32(2))),
                                  b.getInt64Ty());
-  const bool allInside = f.rows == t.rows() && f.columns == t.columns();
+  const size_t rowDim = shape.size() == 1 ? 0 : shape.size() - 2;
+  const int64_t rows = shape[rowDim], columns = d.perRow ? 1 : shape.back();
+  const bool allInside = rows == t.rows() && (d.perRow || columns == t.columns());
   for (int64_t i = 0; i < t.high; ++i)
-    for (int64_t j = 0; j < t.wide; ++j)
-      for (int64_t e = 0; e < ProductTile::kPiece; ++e) {
-        Reg row = b.CreateAdd(firstRow, index(i * t.warpsDown * ProductTile::kRows + 8 * (e / 2)));
-        Reg column = b.CreateAdd(firstColumn, index(j * t.warpsAcross * ProductTile::kColumns + e % 2));
+    for (int64_t j = 0; j < (d.perRow ? 1 : t.wide); ++j)
+      for (int64_t e = 0; e < ProductTile::kPiece; e += d.perRow ? 2 : 1) {
         ElementIndex at(shape.size(), index(0));
-        at[shape.size() - 2] = row;
-        at[shape.size() - 1] = column;
+        Reg row = at[rowDim] = b.CreateAdd(firstRow, index(i * t.warpsDown * ProductTile::kRows + 8 * (e / 2)));
+        Reg inside = b.CreateICmpULT(row, index(rows));
+        if (!d.perRow) {
+          Reg column = at.back() = b.CreateAdd(firstColumn, index(j * t.warpsAcross * ProductTile::kColumns + e % 2));
+          inside = b.CreateAnd(inside, b.CreateICmpULT(column, index(columns)));
+        }
         const auto one = [&] {
           const Scope scope(*this);
           currentSum_ = (i * t.wide + j) * ProductTile::kPiece + e;
+          currentRow_ = 2 * i + e / 2;
           body(at);
-          currentSum_ = -1;
+          currentSum_ = currentRow_ = -1;
         };
         if (allInside)
           one();
         else
-          when(b.CreateAnd(b.CreateICmpULT(row, index(f.rows)), b.CreateICmpULT(column, index(f.columns))), one);
+          when(inside, one);
       }
 }
 
+namespace {
+
+Reg elementAt(Builder& b, const GpuLowering::Fragment& f, int64_t number) {
+  return b.CreateConstInBoundsGEP1_64(f.type, f.sums, static_cast<uint64_t>(number));
+}
+
+}  // namespace
+
+Reg GpuLowering::currentElement(const Fragment& f) {
+  if (currentSum_ < 0) return refuse("elements in registers that other threads need");
+  return b.CreateLoad(f.type, elementAt(b, f, f.perRow() ? currentRow_ : currentSum_));
+}
+
 void GpuLowering::setElement(const Fragment& f, Reg element) {
-  b.CreateStore(element, b.CreateConstInBoundsGEP1_64(f.type, f.sums, static_cast<uint64_t>(currentSum_)));
+  b.CreateStore(element, elementAt(b, f, f.perRow() ? currentRow_ : currentSum_));
 }
 
 }  // namespace smalti::gpu

@@ -1,6 +1,7 @@
 #include "gpu/emit/GpuLowering.h"
 
 #include "cpu/emit/elements/Elementwise.h"
+#include "gpu/emit/Product.h"
 #include "gpu/emit/Stream.h"
 #include "ir/KernelPackage.h"
 #include "ir/facts/OpFamilies.h"
@@ -273,6 +274,8 @@ NativeResult GpuLowering::lowerBlock(mlir::Block& block) {
 
 NativeResult GpuLowering::lowerOp(mlir::Operation& op) {
   if (op.getNumResults() == 1 && fragments_.contains(op.getResult(0))) return {};  // the product before has made it
+  if (const auto with = plan.products.sums.find(&op); with != plan.products.sums.end())
+    return lowerWaitingProduct(*this, *with->second);
   if (LowerOp lower = findLowering(op)) return lower(*this, op);
   const bool vectors = llvm::any_of(op.getResultTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); });
   const bool elementwise = op.getNumResults() == 1 && cpu::findElementwise(op);

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ using cpu::unsupported;
 using cpu::View;
 
 class Stream;
+struct ProductForm;
 
 inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
 
@@ -67,11 +69,15 @@ class GpuLowering {
   Stream* stream = nullptr;  ///< of operands of products across steps, where there are such; not owned
   PrintBuffer prints;        ///< of a kernel that prints
   View barrier;              ///< the barrier semaphore, where the kernel asks for it
-  Reg random[3] = {};        ///< slots of the random generator, where there is one (ops/Random.cpp)
+  /// Products that are computed with a later op (RegisterPlan::sums).
+  llvm::DenseMap<mlir::Operation*, std::shared_ptr<ProductForm>> waitingProducts;
+  Reg random[3] = {};  ///< slots of the random generator, where there is one (ops/Random.cpp)
 
   // ---- values
   Reg scalar(mlir::Value);
   void setScalar(mlir::Value v, Reg r) { scalars_[v] = r; }
+  /// A scalar that is computed from known ones and constants alone; null: it is not.
+  Reg scalarFrom(mlir::Value, llvm::DenseMap<mlir::Value, Reg>& known);
   bool hasRef(mlir::Value v) const { return refs_.contains(v); }
   const View& ref(mlir::Value v) const { return refs_.find(v)->second; }
   void setRef(mlir::Value v, View view) { refs_[v] = std::move(view); }
@@ -117,29 +123,42 @@ class GpuLowering {
   const Liveness& liveness() const { return liveness_; }
 
   // ---- values in registers (Fragments.cpp)
-  /// A value or a ref of two dimensions in the threads' registers, distributed like a tile of a product.
+  /// A value or a ref in the threads' registers: a matrix, or a value per row of one.
   struct Fragment {
-    Reg sums = nullptr;          ///< of the thread: as many as the tile has sums
+    Reg sums = nullptr;          ///< the thread's elements
     llvm::Type* type = nullptr;  ///< of one of them
-    ProductTile tile;
-    int64_t rows = 0, columns = 0;  ///< of the value
+    Distribution distribution;
+    int64_t rows = 0, columns = 1;  ///< of the value
     int memory = View::kValue;      ///< of a ref
     bool pending = false;           ///< products that add to them may not have ended
+
+    const ProductTile& tile() const { return distribution.tile; }
+    bool perRow() const { return distribution.perRow; }
+    /// No thread has elements beyond the value's.
+    bool isWhole() const { return rows == tile().rows() && (perRow() || columns == tile().columns()); }
   };
-  Fragment newFragment(const ProductTile&, mlir::Type);
+  Fragment newFragment(const Distribution&, mlir::Type);
   llvm::Type* sumType(const ProductTile& t) { return cpu::storageType(b.getContext(), sumOf(t.dtype)); }
   void setFragment(mlir::Value v, Fragment f) { fragments_[v] = std::move(f); }
   /// The registers of a ref or a value; null: it is in memory, or consists of several.
   const Fragment* fragment(mlir::Value) const;
   /// The same of a ref, by its memory; null: it is in memory.
   const Fragment* resident(int memory) const;
-  /// One that elements of the value are computed from, which are then known to the threads that have these.
-  const Fragment* fragmentUnder(mlir::Value) const;
-  /// Each thread takes the elements that it has of the fragment. `shape`: its, perhaps after dimensions of 1.
-  void forFragment(const Fragment&, std::span<const int64_t> shape,
-                   const std::function<void(const ElementIndex&)>& body);
-  /// Puts the element at hand into another fragment of the tile.
+  /// How the elements of the value are distributed, if they are computed from some that are in registers.
+  std::optional<Distribution> distributionUnder(mlir::Value) const;
+  /// Whether the value is computed where its elements are needed, and not kept anywhere.
+  bool isDeferred(mlir::Value v) const {
+    return deferred_.contains(v) && !fragments_.contains(v) && !views_.contains(v);
+  }
+  /// Each thread takes the elements that it has of a value of that shape: a matrix, perhaps after dimensions of 1, or a
+  /// value per row.
+  void forDistributed(const Distribution&, std::span<const int64_t> shape,
+                      const std::function<void(const ElementIndex&)>& body);
+  /// The element at hand, or the one of its row, of a fragment.
+  Reg currentElement(const Fragment&);
   void setElement(const Fragment&, Reg element);
+  /// i1: of the threads that have the same values per row, this is the one that stores them.
+  Reg storesRows() { return b.CreateICmpEQ(b.CreateURem(thread, b.getInt32(4)), b.getInt32(0)); }
 
   // ---- threads
   /// What follows reads and writes these memories: a barrier where other threads must come first.
@@ -219,6 +238,7 @@ class GpuLowering {
   NativeResult settle(mlir::Value);
   bool staysInRegisters(mlir::Value, llvm::DenseSet<mlir::Operation*>& seen) const;
   bool isNeeded(mlir::Value, mlir::Operation* besides = nullptr) const;
+  static bool isComputedWith(mlir::Value, mlir::Operation& user);
   int consumers(mlir::Value, llvm::DenseSet<mlir::Operation*>& seen) const;
   void releaseUpTo(int position);
   int lastNeed(mlir::Value) const;
@@ -227,7 +247,7 @@ class GpuLowering {
 
   Liveness liveness_;
   llvm::DenseMap<mlir::Value, Fragment> fragments_;
-  int64_t currentSum_ = -1;  ///< of those that a thread has: the element at hand
+  int64_t currentSum_ = -1, currentRow_ = -1;  ///< of those that a thread has: the element at hand, and its row
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
   llvm::DenseMap<mlir::Value, std::vector<Reg>> known_;

@@ -190,8 +190,8 @@ class DeviceKernelEmitter final : StreamSource {
       if (!space ||
           (*space != MemorySpace::vmem && *space != MemorySpace::smem && *space != MemorySpace::semaphore_mem))
         return unsupported(fmt::format("scratch {} outside VMEM, SMEM and semaphore memory", i));
-      if (const auto tile = plan_.products.scratch.find(ref); tile != plan_.products.scratch.end()) {
-        keepInRegisters(ref, tile->second);
+      if (const auto kept = plan_.products.scratch.find(ref); kept != plan_.products.scratch.end()) {
+        keepInRegisters(ref, kept->second);
         continue;
       }
       l_.setRef(ref, l_.allocateUndefined(elementDType(type), elementDType(type), shapeOf(type)));
@@ -215,20 +215,21 @@ class DeviceKernelEmitter final : StreamSource {
     return l_.failure;
   }
 
-  void keepInRegisters(mlir::Value ref, const ProductTile& tile) {
-    GpuLowering::Fragment f = l_.newFragment(tile, ref.getType());
+  void keepInRegisters(mlir::Value ref, const Distribution& distribution) {
+    const DType dtype = elementDType(ref.getType());
+    GpuLowering::Fragment f = l_.newFragment(distribution, ref.getType());
     f.memory = l_.newMemory();
     View view;
-    view.dtype = sumOf(tile.dtype);
+    view.dtype = dtype;
     view.shape = shapeOf(ref.getType());
     view.base = llvm::ConstantPointerNull::get(b_.getPtrTy());  // it has no address
     view.strides = cpu::denseStrides(b_, view.shape);
     view.memory = f.memory;
-    f.pending = plan_.stream.crossesSteps;
+    f.pending = plan_.stream.crossesSteps && !distribution.perRow;
     l_.setFragment(ref, f);
     l_.setRef(ref, std::move(view));
-    Reg undefined = cpu::undefinedElement(b_, sumOf(tile.dtype), l_.poison);
-    l_.forFragment(f, shapeOf(ref.getType()), [&](const ElementIndex&) { l_.setElement(f, undefined); });
+    Reg undefined = cpu::undefinedElement(b_, dtype, l_.poison);
+    l_.forDistributed(distribution, shapeOf(ref.getType()), [&](const ElementIndex&) { l_.setElement(f, undefined); });
   }
 
   bool isAlias(size_t block) const {
@@ -404,6 +405,16 @@ class DeviceKernelEmitter final : StreamSource {
     std::vector<Reg> indices = sharedIndices(point);
     indices.insert(indices.end(), inner.begin(), inner.end());
     return blockStarts(*arguments_.windowOf(block), indices);
+  }
+
+  tl::expected<Reg, cpu::Unsupported> scalarAt(mlir::Value v, Reg point, std::span<const Reg> inner) override {
+    llvm::DenseMap<mlir::Value, Reg> known;
+    std::vector<Reg> indices = sharedIndices(point);
+    indices.insert(indices.end(), inner.begin(), inner.end());
+    for (unsigned d = 0; d < indices.size(); ++d)
+      known[kernel_.getArgument(d)] = b_.CreateTrunc(indices[d], b_.getInt32Ty());
+    if (Reg r = l_.scalarFrom(v, known)) return r;
+    return unsupported("a condition that device code does not follow");
   }
 
   /// On a TPU such a block would be unrelated memory.

@@ -10,7 +10,7 @@ constexpr int64_t kLanesPerRow = kRowBytes / kPieceBytes, kRowsAtOnce = kWarp / 
 
 class RowStore {
  public:
-  RowStore(GpuLowering& l, mlir::Value value, const View& to, const GpuLowering::Fragment& from)
+  RowStore(GpuLowering& l, mlir::Value value, const View& to, const Distribution& from)
       : l_(l), b_(l.b), to_(to), from_(from), bytes_(storage_bytes(to.dtype)), value_(value) {
     // Pairs are rounded together.
     if (auto rounded = value.getDefiningOp<mlir::arith::TruncFOp>();
@@ -38,7 +38,7 @@ class RowStore {
     const int64_t pieces = kRowBytes / (ProductTile::kColumns * bytes_);  // of a row
     int64_t count = 0;
     Reg first = nullptr;
-    l_.forFragment(from_, to_.shape, [&](const ElementIndex& at) {
+    l_.forDistributed(from_, to_.shape, [&](const ElementIndex& at) {
       const int64_t e = count % ProductTile::kPiece, piece = count / ProductTile::kPiece;
       ++count;
       const int64_t high = piece / from_.tile.wide, wide = piece % from_.tile.wide;
@@ -71,7 +71,7 @@ class RowStore {
     auto* wide = b_.getIntNTy(static_cast<unsigned>(16 * bytes_));
     Reg pair = nullptr;
     if (unrounded_) {
-      pair = l_.device.roundPair(b_, first, second);
+      pair = l_.device.packed(b_, first, second, DType::bf16);
     } else {
       const auto bits = [&](Reg r) {
         Reg stored = cpu::toStorage(b_, to_.dtype, r);
@@ -124,7 +124,7 @@ class RowStore {
   GpuLowering& l_;
   Builder& b_;
   const View& to_;
-  const GpuLowering::Fragment& from_;
+  const Distribution& from_;
   const int64_t bytes_;
   mlir::Value value_, unrounded_;
   Reg rows_ = nullptr, firstRow_ = nullptr, pairs_ = nullptr, swizzle_ = nullptr, readRow_ = nullptr,
@@ -133,11 +133,12 @@ class RowStore {
 
 }  // namespace
 
-bool storeInRows(GpuLowering& l, mlir::Value value, const View& to, const GpuLowering::Fragment& from) {
+bool storeInRows(GpuLowering& l, mlir::Value value, const View& to, const Distribution& from) {
   const ProductTile& t = from.tile;
   const int64_t bytes = storage_bytes(to.dtype);
-  const bool wholePieces =
-      from.rows == t.rows() && from.columns == t.columns() && t.wide * ProductTile::kColumns * bytes % kRowBytes == 0;
+  const size_t rank = to.shape.size();
+  const bool wholePieces = !from.perRow && rank >= 2 && to.shape[rank - 2] == t.rows() &&
+                           to.shape[rank - 1] == t.columns() && t.wide * ProductTile::kColumns * bytes % kRowBytes == 0;
   if (l.plan.storeBytes == 0 || t.unit != ProductUnit::warpGroups || bytes > 4 || !wholePieces || to.dynamic() ||
       constantOf(to.strides.back()) != 1)
     return false;

@@ -9,7 +9,7 @@
 
 namespace smalti::gpu {
 
-/// Stores a value whose elements are computed from a fragment. False, and nothing is emitted: not in this way.
-bool storeInRows(GpuLowering&, mlir::Value, const View& to, const GpuLowering::Fragment& from);
+/// Stores a value whose elements are distributed so. False, and nothing is emitted: not in this way.
+bool storeInRows(GpuLowering&, mlir::Value, const View& to, const Distribution& from);
 
 }  // namespace smalti::gpu

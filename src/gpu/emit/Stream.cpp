@@ -78,16 +78,40 @@ void Stream::beginWalk(Reg first, Reg points, Reg step) {
   fills_ = {slot(number(0)), slot(number(0))};
   for (const StreamedProduct& p : plan_.products) {
     places_.emplace_back();
+    needed_.push_back(p.condition ? slot(b_.getFalse()) : nullptr);
     for (size_t side = 0; side < 2; ++side) {
+      const StreamedOperand* o = p.operand(side);
+      if (!o) continue;
       std::vector<Reg>& place = places_.back()[side];
       if (plan_.byBoxes)
-        place.assign(source_.bounds((side == 0 ? p.lhs : p.rhs).block).size(), nullptr);
+        place.assign(source_.bounds(o->block).size(), nullptr);
       else
         place.assign(1, nullptr);
       for (Reg& r : place) r = plan_.byBoxes ? slot(number(0)) : slot(llvm::ConstantPointerNull::get(b_.getPtrTy()));
     }
   }
-  l_.when(more, [&] { lookUp(); });
+  l_.when(more, [&] {
+    lookUp();
+    if (hasConditions()) l_.when(b_.CreateNot(isItemNeeded()), [&] { walkOn(); });
+  });
+}
+
+bool Stream::hasConditions() const {
+  return llvm::any_of(plan_.products, [](const StreamedProduct& p) { return p.condition != nullptr; });
+}
+
+/// i1: the step of the next item computes the item's product.
+Reg Stream::isItemNeeded() {
+  Reg needed = b_.getFalse();
+  int64_t before = 0;
+  for (size_t i = 0; i < plan_.products.size(); ++i) {
+    const int64_t chunks = plan_.products[i].chunks;
+    Reg isOfProduct = b_.CreateICmpULT(b_.CreateSub(get(item_), number(before)), number(chunks));
+    Reg isComputed = needed_[i] ? get(needed_[i], b_.getInt1Ty()) : static_cast<Reg>(b_.getTrue());
+    needed = b_.CreateOr(needed, b_.CreateAnd(isOfProduct, isComputed));
+    before += chunks;
+  }
+  return needed;
 }
 
 /// Where the operands of the next item's step begin.
@@ -95,10 +119,20 @@ void Stream::lookUp() {
   std::vector<Reg> inner;
   for (Reg i : inner_) inner.push_back(get(i, b_.getInt64Ty()));
   Reg point = get(point_, b_.getInt64Ty());
-  for (size_t i = 0; i < plan_.products.size(); ++i)
+  for (size_t i = 0; i < plan_.products.size(); ++i) {
+    const StreamedProduct& p = plan_.products[i];
+    if (p.condition) {
+      const auto needed = source_.scalarAt(p.condition, point, inner);
+      if (!needed) {
+        if (l_.failure) l_.failure = tl::unexpected(needed.error());
+        return;
+      }
+      b_.CreateStore(*needed, needed_[i]);
+    }
     for (size_t side = 0; side < 2; ++side) {
-      const StreamedProduct& p = plan_.products[i];
-      const size_t block = (side == 0 ? p.lhs : p.rhs).block;
+      const StreamedOperand* o = p.operand(side);
+      if (!o) continue;
+      const size_t block = o->block;
       const auto starts = source_.blockAt(block, point, inner);
       if (!starts) {
         if (l_.failure) l_.failure = tl::unexpected(starts.error());
@@ -111,10 +145,23 @@ void Stream::lookUp() {
       }
       for (size_t d = 0; d < place.size(); ++d) b_.CreateStore(b_.CreateTrunc((*starts)[d], b_.getInt32Ty()), place[d]);
     }
+  }
+}
+
+/// From an item to the next that is needed.
+void Stream::walkOn() {
+  if (!hasConditions()) return toNextItem();
+  auto *next = llvm::BasicBlock::Create(b_.getContext(), "walk", l_.function),
+       *after = llvm::BasicBlock::Create(b_.getContext(), "walked", l_.function);
+  b_.CreateBr(next);
+  b_.SetInsertPoint(next);
+  toNextItem();
+  b_.CreateCondBr(b_.CreateAnd(get(more_, b_.getInt1Ty()), b_.CreateNot(isItemNeeded())), next, after);
+  b_.SetInsertPoint(after);
 }
 
 /// From an item to the next: the last grid axis is the fastest.
-void Stream::walkOn() {
+void Stream::toNextItem() {
   int64_t items = 0;
   for (const StreamedProduct& p : plan_.products) items += p.chunks;
   Reg next = b_.CreateAdd(get(item_), number(1));
@@ -153,7 +200,7 @@ void Stream::forProductOfItem(const std::function<void(size_t, Reg)>& body) {
 // ---- copies by all threads
 
 StagedOperand Stream::operand(const StreamedProduct& p, size_t side, Reg base) {
-  const StreamedOperand& o = side == 0 ? p.lhs : p.rhs;
+  const StreamedOperand& o = *p.operand(side);
   const View& array = source_.array(o.block);
   const Shape& bounds = source_.bounds(o.block);
   StagedOperand s{.dtype = array.dtype,
@@ -175,6 +222,7 @@ void Stream::fetchNext() {
       const StreamedProduct& p = plan_.products[i];
       Reg depth = b_.CreateMul(b_.CreateZExt(chunk, b_.getInt64Ty()), l_.index(p.tile.depth()));
       for (size_t side = 0; side < 2; ++side) {
+        if (!p.operand(side)) continue;
         Reg place =
             b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(side == 0 ? 0 : p.tile.lhsBytes));
         stageChunk(l_, operand(p, side, get(places_[i][side][0], b_.getPtrTy())), place, l_.index(0), depth);
@@ -191,7 +239,8 @@ void Stream::fetchNext() {
 void Stream::copyBoxes(const StreamedProduct& p, size_t product, Reg chunk, Reg to, Reg full) {
   l_.device.signalExpect(b_, full, p.tile.stageBytes());
   for (size_t side = 0; side < 2; ++side) {
-    const StreamedOperand& o = side == 0 ? p.lhs : p.rhs;
+    if (!p.operand(side)) continue;
+    const StreamedOperand& o = *p.operand(side);
     const TensorMap& map = plan_.maps[o.map];
     const int64_t bytes = side == 0 ? p.tile.lhsBytes : p.tile.rhsBytes;
     int64_t boxBytes = map.elementBytes;

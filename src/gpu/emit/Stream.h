@@ -26,6 +26,8 @@ class StreamSource {
   /// indices of the others.
   virtual tl::expected<std::vector<Reg>, cpu::Unsupported> blockAt(size_t block, Reg point,
                                                                    std::span<const Reg> inner) = 0;
+  /// A scalar of the grid's indices alone, in such a step.
+  virtual tl::expected<Reg, cpu::Unsupported> scalarAt(mlir::Value, Reg point, std::span<const Reg> inner) = 0;
   virtual const View& array(size_t block) = 0;
   /// The sizes of an input's block.
   virtual const Shape& bounds(size_t block) = 0;
@@ -74,6 +76,9 @@ class Stream {
   void forProductOfItem(const std::function<void(size_t, Reg chunk)>&);
   void lookUp();
   void walkOn();
+  void toNextItem();
+  Reg isItemNeeded();
+  bool hasConditions() const;
   void fetchItem();
   StagedOperand operand(const StreamedProduct&, size_t side, Reg base);
 
@@ -90,6 +95,7 @@ class Stream {
   std::vector<Reg> inner_;
   /// By product, of both operands in that step: its address, or its indices in the array.
   std::vector<std::array<std::vector<Reg>, 2>> places_;
+  std::vector<Reg> needed_;  ///< by product: whether that step computes it; null: each does
 };
 
 }  // namespace smalti::gpu

@@ -43,7 +43,7 @@ class TensorProduct {
     across_ = b_.CreateUDiv(warp, number(t_.warpsDown));
     l_.loop(l_.index(0), l_.index(num_elements(p_.batch)), l_.index(1), [&](Reg batch) {
       const ElementIndex at = l_.placeOf(batch, p_.batch);
-      begin(lhs_, p_.lhs, offsetIn(l_, p_.lhs, p_.dims.lhsBatch, at));
+      if (p_.left.empty()) begin(lhs_, p_.lhs, offsetIn(l_, p_.lhs, p_.dims.lhsBatch, at));
       begin(rhs_, p_.rhs, offsetIn(l_, p_.rhs, p_.dims.rhsBatch, at));
       if (keeps_) return tile(at, l_.index(0), l_.index(0));
       l_.loop(l_.index(0), l_.index(p_.m()), l_.index(t_.rows()), [&](Reg row) {
@@ -88,7 +88,7 @@ class TensorProduct {
   /// A chunk of the depth of both operands is on its way.
   void fetch(Reg chunk, Reg row, Reg column) {
     Reg to = stage(chunk), depth = b_.CreateMul(chunk, l_.index(t_.depth()));
-    stageChunk(l_, lhs_, to, row, depth);
+    if (p_.left.empty()) stageChunk(l_, lhs_, to, row, depth);
     stageChunk(l_, rhs_, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(t_.lhsBytes)), column,
                depth);
   }
@@ -100,7 +100,7 @@ class TensorProduct {
       if (s < chunks_) fetch(l_.index(s), row, column);
       l_.device.commitCopies(b_);
     }
-    l_.loop(l_.index(0), l_.index(chunks_), l_.index(1), [&](Reg chunk) {
+    forChunks([&](Reg chunk) {
       l_.device.waitForCopies(b_, t_.stages - 2);
       if (groups()) l_.device.publish(b_);
       l_.device.barrier(b_);
@@ -115,7 +115,7 @@ class TensorProduct {
   /// The depth of one step. With boxes, products of warp groups are under way while the next item is waited for.
   void streamed() {
     const bool overlaps = groups() && stream_->plan().byBoxes;
-    l_.loop(l_.index(0), l_.index(chunks_), l_.index(1), [&](Reg chunk) {
+    forChunks([&](Reg chunk) {
       multiply(stream_->next(groups()), chunk);
       if (overlaps) {
         l_.device.groupWait(b_, 1, nullptr, 0, DType::f32);
@@ -130,6 +130,12 @@ class TensorProduct {
     if (!overlaps || stream_->plan().crossesSteps) return;
     l_.device.groupWait(b_, 0, sums_, t_.sums(), sumOf(t_.dtype));
     stream_->release();
+  }
+
+  /// Registers have no address: of a left operand that is there, each chunk has code of its own.
+  void forChunks(const std::function<void(Reg)>& body) {
+    if (p_.left.empty()) return l_.loop(l_.index(0), l_.index(chunks_), l_.index(1), body);
+    for (int64_t chunk = 0; chunk < chunks_; ++chunk) body(l_.index(chunk));
   }
 
   bool groups() const { return t_.unit == ProductUnit::warpGroups; }
@@ -170,6 +176,7 @@ class TensorProduct {
                                .dtype = t_.dtype,
                                .lhsDepthInner = lhs_.depthInner,
                                .rhsDepthInner = rhs_.depthInner,
+                               .lhsInRegisters = !p_.left.empty(),
                                .lhsStride = lhs_.depthInner ? 0 : static_cast<int>(kMatrix),
                                .rhsStride = rhs_.depthInner ? 0 : static_cast<int>(kMatrix)};
     Reg group = b_.CreateUDiv(down_, number(kWarps));
@@ -185,9 +192,17 @@ class TensorProduct {
     Reg left = placeOfWarp(from, b_.CreateMul(group, number(kRowsBytes))),
         right = placeOfWarp(from, number(t_.lhsBytes));
     for (int64_t i = 0; i < t_.high; ++i)
-      for (int64_t k = 0; k < kSteps; ++k)
-        l_.device.groupMma(b_, sumsAt(i * t_.wide), {left, i * groups * kRowsBytes + k * step(lhs_)},
-                           {right, k * step(rhs_)}, k == 0 ? adds : b_.getTrue(), product);
+      for (int64_t k = 0; k < kSteps; ++k) {
+        const GroupOperand rhs{right, k * step(rhs_)};
+        Reg addsHere = k == 0 ? adds : b_.getTrue();
+        if (p_.left.empty()) {
+          l_.device.groupMma(b_, sumsAt(i * t_.wide), {left, i * groups * kRowsBytes + k * step(lhs_)}, rhs, addsHere,
+                             product);
+          continue;
+        }
+        const int64_t fragment = (i * chunks_ + cpu::constantOf(chunk).value_or(0)) * kSteps + k;
+        l_.device.groupMma(b_, sumsAt(i * t_.wide), p_.left[static_cast<size_t>(fragment)], rhs, addsHere, product);
+      }
     l_.device.groupCommit(b_);
   }
 

@@ -79,11 +79,14 @@ struct Signal {
     missing = arrivals;
   }
 };
+/// Of a left operand in registers, what the four threads of its rows have together: 16 elements of 16 bits of two rows.
+using LeftFragment = std::array<std::array<uint16_t, 16>, 2>;
 struct PendingProduct {
   void* sums;
   const std::byte *left, *right;
   bool adds;
   GroupProduct product;
+  LeftFragment fragment{};
 };
 
 struct Fibre {
@@ -528,7 +531,9 @@ void complete(const PendingProduct& p, int32_t thread) {
   for (int64_t half = 0; half < 2; ++half) {
     Sum left[kMaxDepth];
     for (int64_t k = 0; k < depth; ++k)
-      left[k] = operandAt<Sum>(p.left, firstRow + 8 * half, k, g.lhsDepthInner, g.lhsStride, g.dtype);
+      left[k] = g.lhsInRegisters
+                    ? factor<Sum>(&p.fragment[static_cast<size_t>(half)][static_cast<size_t>(k)], g.dtype)
+                    : operandAt<Sum>(p.left, firstRow + 8 * half, k, g.lhsDepthInner, g.lhsStride, g.dtype);
     for (int64_t piece = 0; piece < g.columns / 8; ++piece)
       for (int64_t e = 0; e < 2; ++e) {
         Sum& sum = static_cast<Sum*>(p.sums)[4 * piece + 2 * half + e];
@@ -577,6 +582,21 @@ void hostGroupMma(void* sums, const void* left, const void* right, bool adds, co
   if (products.empty()) products.emplace_back();
   products.back().push_back(
       {sums, static_cast<const std::byte*>(left), static_cast<const std::byte*>(right), adds, product});
+}
+void hostGroupMma(void* sums, const int32_t (&left)[4], const void* right, bool adds, const GroupProduct& product) {
+  PendingProduct p{sums, nullptr, static_cast<const std::byte*>(right), adds, product};
+  // Words 0 and 1 are of the depth 0 … 7 of a row and of the row 8 further on, words 2 and 3 of 8 … 15.
+  for (int32_t lanes = 0; lanes < 4; ++lanes) {
+    const auto column = static_cast<size_t>(2 * (running->thread() % 4 ^ lanes));
+    for (size_t w = 0; w < 4; ++w) {
+      const auto word = static_cast<uint32_t>(lanes == 0 ? left[w] : hostShuffle(left[w], lanes));
+      for (size_t e = 0; e < 2; ++e)
+        p.fragment[w % 2][w / 2 * 8 + column + e] = static_cast<uint16_t>(word >> (16 * e));
+    }
+  }
+  auto& products = running->fibre().products;
+  if (products.empty()) products.emplace_back();
+  products.back().push_back(p);
 }
 void hostGroupCommit() {
   auto& products = running->fibre().products;

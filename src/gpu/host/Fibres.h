@@ -48,6 +48,7 @@ void hostGroupBegin();
 void hostGroupCommit();
 void hostGroupWait(int32_t groups);
 void hostGroupMma(void* sums, const void* left, const void* right, bool adds, const GroupProduct&);
+void hostGroupMma(void* sums, const int32_t (&left)[4], const void* right, bool adds, const GroupProduct&);
 void hostCopy(void* to, const void* from, int32_t bytes);
 void hostCommitCopies();
 void hostWaitForCopies(int32_t groups);

@@ -48,7 +48,22 @@ void smaltiGpuHostGroupMma(void* sums, const std::byte* left, int32_t leftOffset
                            int32_t rightOffset, int32_t adds, int32_t columns, int32_t dtype, int32_t lhsDepthInner,
                            int32_t rhsDepthInner, int32_t lhsStride, int32_t rhsStride) {
   hostGroupMma(sums, left + leftOffset, right + rightOffset, adds != 0,
-               {columns, static_cast<DType>(dtype), lhsDepthInner != 0, rhsDepthInner != 0, lhsStride, rhsStride});
+               {.columns = columns,
+                .dtype = static_cast<DType>(dtype),
+                .lhsDepthInner = lhsDepthInner != 0,
+                .rhsDepthInner = rhsDepthInner != 0,
+                .lhsStride = lhsStride,
+                .rhsStride = rhsStride});
+}
+void smaltiGpuHostLeftGroupMma(void* sums, int32_t a, int32_t b, int32_t c, int32_t d, const std::byte* right,
+                               int32_t rightOffset, int32_t adds, int32_t columns, int32_t dtype, int32_t rhsDepthInner,
+                               int32_t rhsStride) {
+  hostGroupMma(sums, {a, b, c, d}, right + rightOffset, adds != 0,
+               {.columns = columns,
+                .dtype = static_cast<DType>(dtype),
+                .rhsDepthInner = rhsDepthInner != 0,
+                .lhsInRegisters = true,
+                .rhsStride = rhsStride});
 }
 void* smaltiGpuHostShared() { return hostShared(); }
 int32_t smaltiGpuHostStopped() { return hostStopped(); }
@@ -78,6 +93,7 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
                                        {kSignalTestSymbol, reinterpret_cast<void*>(&smaltiGpuHostSignalTest)},
                                        {kCopyBoxSymbol, reinterpret_cast<void*>(&smaltiGpuHostCopyBox)},
                                        {kGroupMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupMma)},
+                                       {kLeftGroupMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostLeftGroupMma)},
                                        {kSharedSymbol, reinterpret_cast<void*>(&smaltiGpuHostShared)},
                                        {kStoppedSymbol, reinterpret_cast<void*>(&smaltiGpuHostStopped)}};
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cpu/nest/Reduction.h"
 #include "gpu/device/Primitives.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
@@ -102,28 +103,87 @@ class RegisterPlanner {
     if (plan_.products.empty()) return RegisterPlan();
     for (size_t i = 0; i < arguments_.numScratch(); ++i) planScratch(arguments_.scratch(i));
     for (const auto& [op, shape] : products) planResult(op);
+    for (size_t i = 0; i < arguments_.numScratch(); ++i) planOtherScratch(arguments_.scratch(i));
+    for (const auto& [op, shape] : products) planStart(op);
     // Of all that is kept.
     if (sums() > mostSums(plan_.threads) * 5 / 4) keepNothing();
+    for (auto& [op, p] : plan_.products) {
+      p.lhsInRegisters &= p.result != ProductResult::memory && spread_.contains(op->getOperand(0));
+      if (p.lhsInRegisters) p.tile.lhsBytes = 0;
+    }
     return std::move(plan_);
   }
 
  private:
-  /// Whether all uses of the value compute and store it element by element.
-  bool staysInPlace(mlir::Value v, llvm::DenseSet<mlir::Value>& seen) const {
-    if (!seen.insert(v).second) return true;
-    for (mlir::OpOperand& use : v.getUses()) {
-      mlir::Operation& user = *use.getOwner();
-      if (isVectorStore(user)) {
-        if (use.getOperandNumber() != 0 || boolAttribute(user, "add")) return false;
-        const auto segments = integersAttribute(user, "operandSegmentSizes");
-        if (segments.size() == 4 && segments[3] != 0) return false;
-        continue;
-      }
-      if (isAccumulating(user, use.getOperandNumber())) continue;
-      if (user.getNumResults() != 1 || !llvm::isa<mlir::VectorType>(user.getResult(0).getType())) return false;
-      if (!isElementwise(user) && !addsUnitDimensions(user)) return false;
-      if (!staysInPlace(user.getResult(0), seen)) return false;
+  using Spread = llvm::DenseMap<mlir::Value, Distribution>;
+
+  /// Whether all uses of the value, which is distributed so, need of it in each thread what that thread has. `found`:
+  /// the values that are computed from it, with their distributions.
+  bool staysInPlace(mlir::Value v, const Distribution& d, Spread& found) {
+    if (const Distribution* known = distributionOf(v, found)) return known->same(d);
+    found[v] = d;
+    return llvm::all_of(v.getUses(), [&](mlir::OpOperand& use) { return isUsedInPlace(use, d, found); });
+  }
+  const Distribution* distributionOf(mlir::Value v, const Spread& found) const {
+    for (const Spread* all : {&found, &spread_})
+      if (const auto known = all->find(v); known != all->end()) return &known->second;
+    return nullptr;
+  }
+  bool isUsedInPlace(mlir::OpOperand& use, const Distribution& d, Spread& found) {
+    mlir::Operation& user = *use.getOwner();
+    if (isVectorStore(user)) {
+      if (use.getOperandNumber() != 0 || boolAttribute(user, "add")) return false;
+      const auto segments = integersAttribute(user, "operandSegmentSizes");
+      return segments.size() != 4 || segments[3] == 0;
     }
+    if (isAccumulating(user, use.getOperandNumber())) return true;
+    if (use.getOperandNumber() == 0 && multipliesFromRegisters(user, d)) return true;
+    if (user.getNumResults() != 1 || !llvm::isa<mlir::VectorType>(user.getResult(0).getType())) return false;
+    const auto made = distributionOfResult(user, use, d);
+    return made && staysInPlace(user.getResult(0), *made, found);
+  }
+
+  /// How the result of the op is distributed if its operand is distributed so and each thread computes the elements
+  /// that it can; absent: it needs other threads' elements.
+  std::optional<Distribution> distributionOfResult(mlir::Operation& op, mlir::OpOperand& use,
+                                                   const Distribution& d) const {
+    if (isElementwise(op)) return d;
+    const Shape from = shapeOf(use.get().getType()), to = shapeOf(op.getResult(0).getType());
+    if (d.perRow && llvm::isa<mlir::vector::ShapeCastOp>(op))
+      return isColumn(from) && isColumn(to) ? std::optional(d) : std::nullopt;
+    if (!d.perRow && addsUnitDimensions(op)) return d;
+    if (d.perRow && llvm::isa<mlir::vector::BroadcastOp>(op)) {
+      if (from.size() < 2 || from.back() != 1 || to[to.size() - 2] != from[from.size() - 2] ||
+          num_elements(to) != to.back() * to[to.size() - 2])
+        return std::nullopt;
+      const Distribution wide = d.ofColumns(to.back());
+      return wide.tile.sums() <= mostSums(plan_.threads) ? std::optional(wide) : std::nullopt;
+    }
+    if (llvm::isa<mlir::vector::MultiDimReductionOp>(op)) {
+      const auto dims = integersAttribute(op, "reduction_dims");
+      const bool ofRows = use.getOperandNumber() == 0 && !d.perRow && d.tile.warpsAcross == 1 && from.size() == 2 &&
+                          dims.size() == 1 && dims[0] == 1;
+      return ofRows && cpu::nativeReductionKind(op) ? std::optional(d.ofRows()) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  /// Whether the product, perhaps planned now, multiplies a left operand that is distributed so from registers: a warp
+  /// group's fragments of 16 bits are the sums' own (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
+  bool multipliesFromRegisters(mlir::Operation& op, const Distribution& d) {
+    const auto covering = covering_.find(&op);
+    if (covering == covering_.end() || d.perRow || d.tile.warpsAcross != 1) return false;
+    const ProductTile& tile = covering->second;
+    const DotDimensions dims = dotDimensionsOf(op);
+    const Shape lhs = shapeOf(op.getOperand(0).getType());
+    if (tile.unit != ProductUnit::warpGroups || storage_bytes(tile.dtype) != 2 || lhs.size() != 2 ||
+        dims.lhsContracting[0] != 1 || lhs[1] != d.tile.columns() || lhs[0] != d.tile.rows() ||
+        lhs[1] % tile.depth() != 0 || !d.ofRows().same(Distribution{tile, true}))
+      return false;
+    planResult(&op);
+    PlannedProduct& p = plan_.products[&op];
+    if (p.result == ProductResult::memory) return false;
+    p.lhsInRegisters = true;
     return true;
   }
   static bool addsUnitDimensions(mlir::Operation& op) {
@@ -131,6 +191,11 @@ class RegisterPlanner {
     Shape from = shapeOf(op.getOperand(0).getType()), to = shapeOf(op.getResult(0).getType());
     while (to.size() > from.size() && to.front() == 1) to.erase(to.begin());
     return from == to;
+  }
+  /// [rows] or […, rows, 1], where other dimensions are 1.
+  static bool isColumn(const Shape& s) {
+    if (s.size() == 1) return true;
+    return s.back() == 1 && num_elements(s) == s[s.size() - 2];
   }
   bool isAccumulating(mlir::Operation& op, unsigned operand) const {
     constexpr unsigned kAccumulator = 2;
@@ -214,64 +279,120 @@ class RegisterPlanner {
     if (!tile) return;
     for (const auto& [op, accumulated] : adding) {
       PlannedProduct& p = plan_.products[op];
-      p = {*tile, ProductResult::accumulated, ref, accumulated.sum};
+      p = {.tile = *tile, .result = ProductResult::accumulated, .scratch = ref, .sum = accumulated.sum};
     }
-    if (everyUseStaysInPlace(ref)) {
-      plan_.scratch[ref] = *tile;
+    if (everyUseStaysInPlace(ref, {*tile})) {
+      plan_.scratch[ref] = {*tile};
       mlir::Operation* const clearing = adding.size() == 1 ? clearingBranch(*adding[0].first, ref) : nullptr;
       if (!clearing) return;
       plan_.clearing.insert(clearing);
       plan_.products[adding[0].first].begins = clearing->getOperand(0);
       return;
     }
-    for (const auto& [op, accumulated] : adding) plan_.products[op] = {*tile, ProductResult::memory, {}, {}};
+    for (const auto& [op, accumulated] : adding) plan_.products[op] = {.tile = *tile};
   }
-  bool everyUseStaysInPlace(mlir::Value ref) const {
+  bool everyUseStaysInPlace(mlir::Value ref, const Distribution& d) {
+    Spread found;
     for (mlir::Operation* user : ref.getUsers()) {
-      llvm::DenseSet<mlir::Value> seen;
       if (isVectorStore(*user)) {
         if (user->getOperand(1) != ref || !isWhole(*user, ref, user->getOperand(0).getType())) return false;
+        if (const Distribution* stored = distributionOf(user->getOperand(0), found); stored && !stored->same(d))
+          return false;
       } else if (!isVectorLoad(*user) || !isWhole(*user, ref, user->getResult(0).getType()) ||
-                 !staysInPlace(user->getResult(0), seen)) {
+                 !staysInPlace(user->getResult(0), d, found)) {
         return false;
       }
     }
+    spread_.insert(found.begin(), found.end());
     return true;
   }
 
   void planResult(mlir::Operation* op) {
     const auto covering = covering_.find(op);
-    const auto found = plan_.products.find(op);
-    if (covering == covering_.end() || found == plan_.products.end() || found->second.result != ProductResult::memory)
+    const auto planned = plan_.products.find(op);
+    if (covering == covering_.end() || planned == plan_.products.end() ||
+        planned->second.result != ProductResult::memory || !tried_.insert(op).second)
       return;
-    llvm::DenseSet<mlir::Value> seen;
+    Spread found;
     auto type = llvm::cast<mlir::VectorType>(op->getResult(0).getType());
     if (type.getRank() != 2 || elementDType(type) != sumOf(covering->second.dtype) ||
-        !staysInPlace(op->getResult(0), seen))
+        !staysInPlace(op->getResult(0), {covering->second}, found))
       return;
-    found->second = {covering->second, ProductResult::registers, {}, {}};
+    spread_.insert(found.begin(), found.end());
+    PlannedProduct& p = plan_.products[op];
+    p.tile = covering->second;
+    p.result = ProductResult::registers;
+  }
+
+  /// Scratch that values in registers are stored to stays there as well, if all that is done with it needs no other
+  /// threads' elements: the statistics of rows, and sums that are scaled.
+  void planOtherScratch(mlir::Value ref) {
+    auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
+    if (!type || type.getRank() != 2 || elementDType(type) != DType::f32 || plan_.scratch.contains(ref)) return;
+    for (mlir::Operation* user : ref.getUsers()) {
+      if (!isVectorStore(*user) || user->getOperand(1) != ref) continue;
+      const Distribution* stored = distributionOf(user->getOperand(0), Spread());
+      if (!stored || stored->perRow != (type.getDimSize(1) == 1)) continue;
+      if (const Distribution d = *stored; everyUseStaysInPlace(ref, d)) plan_.scratch[ref] = d;
+      return;
+    }
+  }
+
+  /// A product that is added to a value in registers begins with that. The product is computed where the sum is, so
+  /// that nothing between the two may change what it reads, or multiply.
+  void planStart(mlir::Operation* op) {
+    const auto planned = plan_.products.find(op);
+    if (planned == plan_.products.end()) return;
+    PlannedProduct& p = planned->second;
+    mlir::Value product = op->getResult(0);
+    if (p.result != ProductResult::registers || !isZero(op->getOperand(2)) || !product.hasOneUse()) return;
+    mlir::Operation* sum = *product.getUsers().begin();
+    if (!llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(sum) || sum->getBlock() != op->getBlock() ||
+        plan_.sums.contains(sum))
+      return;
+    for (mlir::Operation* between = op->getNextNode(); between != sum; between = between->getNextNode())
+      if (between->getNumRegions() > 0 || plan_.products.contains(between) ||
+          (isVectorStore(*between) ? !plan_.scratch.contains(between->getOperand(1)) : mayChangeMemory(*between)))
+        return;
+    p.start = sum->getOperand(sum->getOperand(0) == product ? 1 : 0);
+    p.sum = sum->getResult(0);
+    plan_.sums[sum] = op;
   }
 
   int64_t sums() const {
     int64_t kept = 0, made = 0;
-    for (const auto& [ref, tile] : plan_.scratch) kept += tile.sums();
+    for (const auto& [ref, d] : plan_.scratch) kept += d.elements();
     for (const auto& [op, p] : plan_.products)
-      if (p.result == ProductResult::registers) made += p.tile.sums();
+      if (p.result == ProductResult::registers && !p.start) made += p.tile.sums();
     return kept + made;
   }
   void keepNothing() {
     plan_.scratch.clear();
     plan_.clearing.clear();
-    for (auto& [op, p] : plan_.products) p = {p.tile, ProductResult::memory, {}, {}, {}};
+    plan_.sums.clear();
+    for (auto& [op, p] : plan_.products) p = {.tile = p.tile};
   }
 
   KernelArguments arguments_;
   const Architecture& architecture_;
   RegisterPlan plan_;
   llvm::DenseMap<mlir::Operation*, ProductTile> covering_;
+  Spread spread_;                           ///< values in registers
+  llvm::DenseSet<mlir::Operation*> tried_;  ///< products whose results have been looked at
 };
 
 }  // namespace
+
+Distribution Distribution::ofColumns(int64_t columns) const {
+  Distribution d{tile, false};
+  d.tile.wide = (columns + ProductTile::kColumns * tile.warpsAcross - 1) / (ProductTile::kColumns * tile.warpsAcross);
+  return d;
+}
+
+bool Distribution::same(const Distribution& o) const {
+  return perRow == o.perRow && tile.warpsDown == o.tile.warpsDown && tile.warpsAcross == o.tile.warpsAcross &&
+         tile.high == o.tile.high && (perRow || tile.wide == o.tile.wide);
+}
 
 RegisterPlan planRegisters(const KernelPackage& package, const Architecture& architecture) {
   return RegisterPlanner(package, architecture).run();

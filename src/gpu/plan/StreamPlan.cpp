@@ -9,6 +9,7 @@
 #include "ir/facts/IndexMaps.h"
 #include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -37,27 +38,41 @@ bool addsOrDropsUnits(mlir::Operation& op) {
 
 class StreamPlanner {
  public:
-  StreamPlanner(const KernelPackage& package, const cpu::GridPlan& grid) : arguments_(package), grid_(grid) {}
+  StreamPlanner(const KernelPackage& package, const cpu::GridPlan& grid, bool byBoxes)
+      : arguments_(package), grid_(grid), byBoxes_(byBoxes) {}
 
   std::optional<StreamedProduct> product(mlir::Operation& op, const PlannedProduct& planned) const {
-    // Its sums are in registers, so that each chunk is multiplied once; each step computes it.
-    if (planned.result == ProductResult::memory || op.getBlock() != &arguments_.function().getBody().front())
-      return std::nullopt;
+    // Its sums are in registers, so that each chunk is multiplied once.
+    if (planned.result == ProductResult::memory) return std::nullopt;
+    StreamedProduct made{.product = &op, .tile = planned.tile};
+    if (op.getBlock() != body()) {
+      auto branch = llvm::dyn_cast<mlir::scf::IfOp>(op.getParentOp());
+      if (!branch || branch->getBlock() != body() || op.getBlock() != &branch.getThenRegion().front() ||
+          !isOfGrid(branch.getCondition()))
+        return std::nullopt;
+      made.condition = branch.getCondition();
+    }
     const DotDimensions d = dotDimensionsOf(op);
     if (!d.lhsBatch.empty()) return std::nullopt;
-    auto lhs = operand(op.getOperand(0), d.lhsFree[0], d.lhsContracting[0]),
-         rhs = operand(op.getOperand(1), d.rhsFree[0], d.rhsContracting[0]);
-    if (!lhs || !rhs) return std::nullopt;
+    if (!planned.lhsInRegisters) {
+      made.lhs = operand(op, 0, d.lhsFree[0], d.lhsContracting[0]);
+      if (!made.lhs) return std::nullopt;
+    }
+    const auto rhs = operand(op, 1, d.rhsFree[0], d.rhsContracting[0]);
+    if (!rhs) return std::nullopt;
+    made.rhs = *rhs;
     const int64_t depth = shapeOf(op.getOperand(0).getType())[static_cast<size_t>(d.lhsContracting[0])];
-    return StreamedProduct{&op, *lhs, *rhs, planned.tile, (depth + planned.tile.depth() - 1) / planned.tile.depth()};
+    made.chunks = (depth + planned.tile.depth() - 1) / planned.tile.depth();
+    return made;
   }
 
   /// Boxes are copied where all operands can be.
   bool planBoxes(StreamPlan& plan) const {
     std::vector<TensorMap> maps;
     for (StreamedProduct& p : plan.products)
-      for (StreamedOperand* o : {&p.lhs, &p.rhs}) {
-        auto made = map(p, *o, o == &p.lhs);
+      for (StreamedOperand* o : {p.lhs ? &*p.lhs : nullptr, &p.rhs}) {
+        if (!o) continue;
+        auto made = map(p, *o, o != &p.rhs);
         if (!made) return false;
         const auto same = std::ranges::find(maps, *made);
         o->map = static_cast<size_t>(same - maps.begin());
@@ -68,7 +83,31 @@ class StreamPlanner {
   }
 
  private:
-  std::optional<StreamedOperand> operand(mlir::Value v, int64_t sideDim, int64_t depthDim) const {
+  mlir::Block* body() const { return &arguments_.function().getBody().front(); }
+
+  /// Whether the scalar can be computed from the grid's indices alone, and so for other steps than the one at hand.
+  bool isOfGrid(mlir::Value v) const {
+    constexpr size_t kMost = 64;
+    llvm::SmallVector<mlir::Value, 8> open{v};
+    llvm::DenseSet<mlir::Value> seen;
+    while (!open.empty()) {
+      const mlir::Value at = open.pop_back_val();
+      if (!seen.insert(at).second) continue;
+      if (seen.size() > kMost || !at.getType().isIntOrIndex()) return false;
+      if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(at)) {
+        if (argument.getOwner() != body() || argument.getArgNumber() >= arguments_.gridRank()) return false;
+        continue;
+      }
+      mlir::Operation* op = at.getDefiningOp();
+      if (op->getDialect()->getNamespace() != "arith" || op->getBlock() != body()) return false;
+      open.append(op->operand_begin(), op->operand_end());
+    }
+    return true;
+  }
+
+  std::optional<StreamedOperand> operand(mlir::Operation& product, unsigned which, int64_t sideDim,
+                                         int64_t depthDim) const {
+    mlir::Value v = product.getOperand(which);
     const Shape shape = shapeOf(v.getType());
     while (mlir::Operation* cast = v.getDefiningOp())
       if (addsOrDropsUnits(*cast))
@@ -77,7 +116,7 @@ class StreamPlanner {
         break;
     mlir::Operation* load = v.getDefiningOp();
     if (!load || load->getName().getStringRef() != "vector.load" ||
-        load->getBlock() != &arguments_.function().getBody().front())
+        (load->getBlock() != body() && load->getBlock() != product.getBlock()))
       return std::nullopt;
     for (mlir::Value index : load->getOperands().drop_front())
       if (!mlir::matchPattern(index, mlir::m_Zero())) return std::nullopt;
@@ -88,7 +127,8 @@ class StreamPlanner {
       return std::nullopt;
     const cpu::BlockPlan& block = grid_.blocks[*number];
     const auto& window = arguments_.windowOf(*number);
-    if (!window || block.access != cpu::BlockAccess::view || !block.maybeOutside.empty() ||
+    // What is outside of the array is 0 in a box; the step that would read it ends the call.
+    if (!window || block.access != cpu::BlockAccess::view || (!byBoxes_ && !block.maybeOutside.empty()) ||
         arguments_.aliasedOutput(*number) || !canLookAhead(*window))
       return std::nullopt;
     const auto at = dimensionsIn(window->bounds, shape);
@@ -133,7 +173,32 @@ class StreamPlanner {
 
   KernelArguments arguments_;
   const cpu::GridPlan& grid_;
+  bool byBoxes_;  ///< copies are of boxes, or by all threads
 };
+
+StreamPlan planStream(const KernelPackage& package, const RegisterPlan& registers, const cpu::GridPlan& grid,
+                      const Architecture& architecture, bool byBoxes) {
+  StreamPlan plan;
+  const StreamPlanner planner(package, grid, byBoxes);
+  int64_t others = 0;  // bytes of the stages of products that are not streamed
+  mlir::func::FuncOp(package.kernelFunction()).walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
+    if (const auto planned = registers.products.find(op); planned != registers.products.end())
+      if (auto streamed = planner.product(*op, planned->second)) plan.products.push_back(std::move(*streamed));
+  });
+  for (const auto& [op, p] : registers.products)
+    if (!plan.find(op)) others = std::max(others, p.tile.stages * p.tile.stageBytes());
+  for (const StreamedProduct& p : plan.products) plan.itemBytes = std::max(plan.itemBytes, p.tile.stageBytes());
+  if (plan.products.empty()) return plan;
+  plan.stages = static_cast<int>(
+      std::min<int64_t>(kMaxStages, (architecture.sharedBytes - kOtherSharedBytes - others) / plan.itemBytes));
+  if (plan.stages < 2) return {};
+  plan.byBoxes = byBoxes && planner.planBoxes(plan);
+  const StreamedProduct& first = plan.products.front();
+  plan.crossesSteps = plan.byBoxes && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
+                      registers.products.size() == 1 && !first.condition &&
+                      registers.products.find(first.product)->second.result == ProductResult::accumulated;
+  return plan;
+}
 
 }  // namespace
 
@@ -144,26 +209,10 @@ const StreamedProduct* StreamPlan::find(mlir::Operation* op) const {
 
 StreamPlan planStream(const KernelPackage& package, const RegisterPlan& registers, const cpu::GridPlan& grid,
                       const Architecture& architecture) {
-  StreamPlan plan;
-  const StreamPlanner planner(package, grid);
-  int64_t others = 0;  // bytes of the stages of products that are not streamed
-  for (mlir::Operation& op : mlir::func::FuncOp(package.kernelFunction()).getBody().front())
-    if (const auto planned = registers.products.find(&op); planned != registers.products.end())
-      if (auto streamed = planner.product(op, planned->second)) plan.products.push_back(std::move(*streamed));
-  for (const auto& [op, p] : registers.products)
-    if (!plan.find(op)) others = std::max(others, p.tile.stages * p.tile.stageBytes());
-  for (const StreamedProduct& p : plan.products) plan.itemBytes = std::max(plan.itemBytes, p.tile.stageBytes());
-  if (plan.products.empty()) return plan;
-  plan.stages = static_cast<int>(
-      std::min<int64_t>(kMaxStages, (architecture.sharedBytes - kOtherSharedBytes - others) / plan.itemBytes));
-  if (plan.stages < 2) return {};
   constexpr int kFirstWithBoxes = 90;
-  plan.byBoxes = architecture.version >= kFirstWithBoxes && planner.planBoxes(plan);
-  const StreamedProduct& first = plan.products.front();
-  plan.crossesSteps = plan.byBoxes && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
-                      registers.products.size() == 1 &&
-                      registers.products.find(first.product)->second.result == ProductResult::accumulated;
-  return plan;
+  if (architecture.version >= kFirstWithBoxes)
+    if (StreamPlan plan = planStream(package, registers, grid, architecture, true); plan.byBoxes) return plan;
+  return planStream(package, registers, grid, architecture, false);
 }
 
 }  // namespace smalti::gpu

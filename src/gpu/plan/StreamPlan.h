@@ -2,6 +2,7 @@
 // their way to shared memory.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cpu/plan/GridPlan.h"
@@ -19,9 +20,14 @@ struct StreamedOperand {
 
 struct StreamedProduct {
   mlir::Operation* product = nullptr;
-  StreamedOperand lhs, rhs;
+  std::optional<StreamedOperand> lhs;  ///< absent: it is in registers
+  StreamedOperand rhs;
   ProductTile tile;
-  int64_t chunks = 0;  ///< of the depth in each step
+  int64_t chunks = 0;     ///< of the depth in each step
+  mlir::Value condition;  ///< i1 of the grid's indices: the steps that compute it. Null: all
+
+  /// 0: the left one.
+  const StreamedOperand* operand(size_t side) const { return side == 1 ? &rhs : lhs ? &*lhs : nullptr; }
 };
 
 /// The chunks of all steps are a sequence of items, each of which has a stage until it is multiplied.
@@ -45,8 +51,8 @@ struct StreamPlan {
   const StreamedProduct* find(mlir::Operation*) const;
 };
 
-/// Of the products that are planned, those that every step of the grid computes once, whose operands are whole blocks
-/// of inputs that lie inside of their arrays and that the kernel does not write.
+/// Of the products that are planned, those that a step of the grid computes once, or not at all if its indices say so,
+/// whose operands are whole blocks of inputs that lie inside of their arrays and that the kernel does not write.
 StreamPlan planStream(const KernelPackage&, const RegisterPlan&, const cpu::GridPlan&, const Architecture&);
 
 }  // namespace smalti::gpu

@@ -2,6 +2,7 @@
 
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -14,16 +15,16 @@ std::string textOf(llvm::Type* type) {
   return text;
 }
 
-/// Registers are scalars here: integers of up to 64 bits, half, float, double, pointers; functions return several, and
-/// up to four floats are loaded together.
+/// Registers are scalars here: integers of up to 64 bits, half, bfloat, float, double, pointers; functions return
+/// several, and up to four floats are loaded together.
 bool isKnown(llvm::Type* type) {
   if (auto* together = llvm::dyn_cast<llvm::FixedVectorType>(type))
     return together->getElementType()->isFloatTy() &&
            (together->getNumElements() == 2 || together->getNumElements() == 4);
   if (auto* several = llvm::dyn_cast<llvm::StructType>(type))
     return llvm::all_of(several->elements(), [](llvm::Type* t) { return !t->isStructTy() && isKnown(t); });
-  return type->isVoidTy() || type->isPointerTy() || type->isHalfTy() || type->isFloatTy() || type->isDoubleTy() ||
-         (type->isIntegerTy() && type->getIntegerBitWidth() <= 64) || type->isLabelTy();
+  return type->isVoidTy() || type->isPointerTy() || type->isHalfTy() || type->isBFloatTy() || type->isFloatTy() ||
+         type->isDoubleTy() || (type->isIntegerTy() && type->getIntegerBitWidth() <= 64) || type->isLabelTy();
 }
 
 bool isKnown(llvm::Intrinsic::ID id) {
@@ -45,6 +46,9 @@ bool isKnown(llvm::Intrinsic::ID id) {
     case llvm::Intrinsic::maxnum:
     case llvm::Intrinsic::minnum:
     case llvm::Intrinsic::nearbyint:
+    case llvm::Intrinsic::nvvm_ex2_approx:
+    case llvm::Intrinsic::nvvm_ex2_approx_ftz:
+    case llvm::Intrinsic::nvvm_f2bf16_rn:
     case llvm::Intrinsic::rint:
     case llvm::Intrinsic::round:
     case llvm::Intrinsic::roundeven:

@@ -26,7 +26,7 @@ std::optional<AffineForm> checked(AffineForm form) {
 
 using Forms = llvm::DenseMap<mlir::Value, AffineForm>;
 
-const AffineForm* find(const Forms& forms, mlir::Value value) {
+const AffineForm* formIn(const Forms& forms, mlir::Value value) {
   const auto found = forms.find(value);
   return found == forms.end() ? nullptr : &found->second;
 }
@@ -34,8 +34,8 @@ const AffineForm* find(const Forms& forms, mlir::Value value) {
 /// What the op computes, when that has a form. Nothing but another division is followed after a division.
 std::optional<AffineForm> formOf(mlir::Operation& op, const Forms& forms, size_t rank) {
   AffineForm form{std::vector<int64_t>(rank)};
-  const AffineForm* a = op.getNumOperands() > 0 ? find(forms, op.getOperand(0)) : nullptr;
-  const AffineForm* b = op.getNumOperands() > 1 ? find(forms, op.getOperand(1)) : nullptr;
+  const AffineForm* a = op.getNumOperands() > 0 ? formIn(forms, op.getOperand(0)) : nullptr;
+  const AffineForm* b = op.getNumOperands() > 1 ? formIn(forms, op.getOperand(1)) : nullptr;
   const bool sums = a && b && a->divisor == 1 && b->divisor == 1;
   const auto added = [&](int64_t sign) -> std::optional<AffineForm> {
     if (!sums) return std::nullopt;
@@ -182,9 +182,10 @@ std::optional<AffineForm::Range> AffineForm::rangeOn(std::span<const int64_t> gr
 IndexMapFacts::IndexMapFacts(mlir::func::FuncOp map, size_t gridRank) : axes_(gridRank) {
   mlir::Block& body = map.getBody().front();
   mlir::Operation* end = body.getTerminator();
-  const Forms forms = formsOf(body, gridRank);
+  forms_ = formsOf(body, gridRank);
   for (const mlir::Value v : end->getOperands()) {
-    const AffineForm* form = find(forms, v);
+    results_.push_back(v);
+    const AffineForm* form = formIn(forms_, v);
     coordinates_.push_back({form ? std::optional(*form) : std::nullopt, axesOf(v, body, gridRank)});
   }
   for (size_t a = 0; a < gridRank; ++a) {
@@ -202,9 +203,32 @@ bool IndexMapFacts::isInvariantIn(size_t axis) const {
 }
 
 bool IndexMapFacts::staysIn(size_t coordinate, int64_t count, std::span<const int64_t> grid) const {
-  const auto& form = coordinates_[coordinate].form;
-  const auto range = form ? form->rangeOn(grid) : std::nullopt;
+  const auto range = rangeOf(results_[coordinate], grid);
   return range && range->low >= 0 && range->high < count;
+}
+
+/// Includes all values over the grid.
+std::optional<AffineForm::Range> IndexMapFacts::rangeOf(mlir::Value v, std::span<const int64_t> grid) const {
+  using Range = AffineForm::Range;
+  if (const AffineForm* form = formIn(forms_, v)) return form->rangeOn(grid);
+  mlir::Operation* op = v.getDefiningOp();
+  if (!op) return std::nullopt;
+  const auto both = [&](unsigned first, auto&& combined) -> std::optional<Range> {
+    const auto a = rangeOf(op->getOperand(first), grid), b = rangeOf(op->getOperand(first + 1), grid);
+    return a && b ? std::optional<Range>(combined(*a, *b)) : std::nullopt;
+  };
+  using namespace mlir::arith;
+  return llvm::TypeSwitch<mlir::Operation*, std::optional<Range>>(op)
+      .Case<MinSIOp>([&](auto) {
+        return both(0, [](Range a, Range b) { return Range{std::min(a.low, b.low), std::min(a.high, b.high)}; });
+      })
+      .Case<MaxSIOp>([&](auto) {
+        return both(0, [](Range a, Range b) { return Range{std::max(a.low, b.low), std::max(a.high, b.high)}; });
+      })
+      .Case<SelectOp>([&](auto) {
+        return both(1, [](Range a, Range b) { return Range{std::min(a.low, b.low), std::max(a.high, b.high)}; });
+      })
+      .Default([](auto) { return std::nullopt; });
 }
 
 std::optional<std::vector<int64_t>> IndexMapFacts::blockAt(std::span<const int64_t> step,

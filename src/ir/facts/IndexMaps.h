@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "ir/KernelPackage.h"
@@ -39,7 +40,7 @@ struct BlockCoordinate {
   std::vector<bool> axes;          ///< by grid axis: what it computes, or where it looks it up, depends on its index
 };
 
-/// An index map.
+/// An index map; the module must live as long.
 class IndexMapFacts {
  public:
   IndexMapFacts(mlir::func::FuncOp map, size_t gridRank);
@@ -60,7 +61,8 @@ class IndexMapFacts {
   /// No coordinate depends on the axis, as long as the looked-up memory is not written.
   bool isInvariantIn(size_t axis) const;
 
-  /// Every value of the coordinate over the grid is known to be in [0, count).
+  /// Every value of the coordinate over the grid is known to be in [0, count). Least and greatest values and choices
+  /// between values are followed as well.
   bool staysIn(size_t coordinate, int64_t count, std::span<const int64_t> grid) const;
   /// The coordinates at a grid step of that grid; nullopt where one of them has no form, or may leave i32.
   std::optional<std::vector<int64_t>> blockAt(std::span<const int64_t> step, std::span<const int64_t> grid) const;
@@ -69,7 +71,11 @@ class IndexMapFacts {
   struct Axis {
     bool used = false, onlyLooksUp = true, onlyReturned = true;
   };
+  std::optional<AffineForm::Range> rangeOf(mlir::Value, std::span<const int64_t> grid) const;
+
   std::vector<BlockCoordinate> coordinates_;
+  std::vector<mlir::Value> results_;  ///< by coordinate
+  llvm::DenseMap<mlir::Value, AffineForm> forms_;
   std::vector<Axis> axes_;
   bool readsMemory_ = false, usesScalarPrefetch_ = false;
 };

@@ -3,8 +3,10 @@
 #include <cstring>
 
 #include "cpu/emit/elements/NarrowFloats.h"
+#include "cpu/math/Nvidia.h"
 #include "eval/Poison.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace smalti::cpu {
 
@@ -122,6 +124,9 @@ Reg roundTo(Builder& b, DType t, Reg f32) {
   }
   if (isSmallFloat(t)) return decodeSmallFloat(b, t, encodeSmallFloat(b, t, f32, true));
   if (t != DType::bf16) return f32;
+  if (isForNvidia(b) && f32->getType()->isFloatTy())  // an instruction does it (PTX ISA, cvt.rn.bf16)
+    return fromStorage(b, t,
+                       b.CreateBitCast(b.CreateIntrinsic(llvm::Intrinsic::nvvm_f2bf16_rn, {}, {f32}), b.getInt16Ty()));
   llvm::Type* ints = like(f32, b.getInt32Ty());
   Reg bits = b.CreateBitCast(f32, ints);
   Reg lowest = b.CreateAnd(b.CreateLShr(bits, 16), llvm::ConstantInt::get(ints, 1));

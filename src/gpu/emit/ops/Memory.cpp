@@ -154,20 +154,22 @@ NativeResult lowerScalarStore(GpuLowering& l, mlir::Operation& op) {
 
 /// What threads have in registers to memory, or to a ref that they have there too (`to`): without a mask, not added
 /// (plan/RegisterPlan.h).
-NativeResult storeFragment(GpuLowering& l, mlir::Value value, const View& box, GpuLowering::Fragment from,
+NativeResult storeFragment(GpuLowering& l, mlir::Value value, const View& box, const Distribution& from,
                            const GpuLowering::Fragment* to) {
   const GpuLowering::Fragment* is = l.fragment(value);
   if (to && is && is->sums == to->sums) return {};
   l.touch(l.reads(value), {box.memory});
   if (!to && storeInRows(l, value, box, from)) return l.failure;
   const std::optional<GpuLowering::Fragment> kept = to ? std::optional(*to) : std::nullopt;
-  l.forFragment(from, box.shape, [&](const ElementIndex& at) {
+  l.forDistributed(from, box.shape, [&](const ElementIndex& at) {
     Reg r = l.element(value, at);
     if (!r) return;
-    if (kept)
-      l.setElement(*kept, r);
+    if (kept) return l.setElement(*kept, r);
+    const auto write = [&] { cpu::storeElements(l.b, box.dtype, r, cpu::elementPointer(l.b, box, at), 1); };
+    if (from.perRow)
+      l.when(l.storesRows(), write);
     else
-      cpu::storeElements(l.b, box.dtype, r, cpu::elementPointer(l.b, box, at), 1);
+      write();
   });
   return l.failure;
 }
@@ -184,8 +186,9 @@ NativeResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir:
   if (auto ok = l.keepLoads(box->memory, &op, &*box, value); !ok) return ok;
   if (mask)
     if (auto ok = l.keepLoads(box->memory, &op, &*box, mask); !ok) return ok;
-  const GpuLowering::Fragment *to = l.resident(box->memory), *from = to ? to : l.fragmentUnder(value);
-  if (from) return storeFragment(l, value, *box, *from, to);
+  const GpuLowering::Fragment* to = l.resident(box->memory);
+  if (const auto from = to ? std::optional(to->distribution) : l.distributionUnder(value))
+    return storeFragment(l, value, *box, *from, to);
   MemorySet reads = l.reads(value);
   if (mask) {
     const MemorySet more = l.reads(mask);

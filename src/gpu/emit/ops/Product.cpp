@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "llvm/IR/Intrinsics.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace smalti::gpu {
 namespace {
@@ -125,13 +126,14 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
     return l.failure;
   }
   if (plan.result == ProductResult::registers) {
-    const GpuLowering::Fragment made = l.newFragment(plan.tile, result.getType());
-    l.touch(l.reads(p.acc), {});
-    l.forFragment(made, shapeOf(result.getType()), [&](const ElementIndex& at) {
-      if (Reg start = l.element(p.acc, at)) l.setElement(made, start);
+    const mlir::Value start = plan.start ? plan.start : p.acc;
+    const GpuLowering::Fragment made = l.newFragment({plan.tile}, result.getType());
+    l.touch(l.reads(start), {});
+    l.forDistributed(made.distribution, shapeOf(result.getType()), [&](const ElementIndex& at) {
+      if (Reg first = l.element(start, at)) l.setElement(made, first);
     });
     emitTensorProduct(l, p, plan.tile, made.sums, stream, nullptr);
-    l.setFragment(result, made);
+    l.setFragment(plan.start ? plan.sum : result, made);
     return l.failure;
   }
   p.made = l.allocate(p.out, shapeOf(result.getType()));
@@ -140,17 +142,50 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
   return l.failure;
 }
 
+/// The fragments of a left operand that is computed from values in registers.
+NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, ProductForm& p) {
+  const auto from = l.distributionUnder(lhs);
+  if (!from) return unsupported("a left operand that is not in registers");
+  Builder& b = l.b;
+  const DType dtype = elementDType(lhs.getType());
+  // Rounding to 16 bits and packing two of them are one instruction.
+  if (auto rounds = lhs.getDefiningOp<mlir::arith::TruncFOp>();
+      rounds && l.isDeferred(lhs) && elementDType(rounds.getIn().getType()) == DType::f32)
+    lhs = rounds.getIn();
+  std::vector<Reg> elements;  // in the order of the sums
+  l.touch(l.reads(lhs), {});
+  l.forDistributed(*from, shapeOf(lhs.getType()), [&](const ElementIndex& at) {
+    if (Reg r = l.element(lhs, at)) elements.push_back(r);
+  });
+  if (!l.failure) return l.failure;
+  // A fragment of 16 rows × 16 of the depth is two pieces: of each the rows 0 … 7, then 8 … 15, two neighbours a word.
+  const auto word = [&](size_t first) { return l.device.packed(b, elements[first], elements[first + 1], dtype); };
+  for (size_t i = 0; i + 8 <= elements.size(); i += 8)
+    p.left.push_back({word(i), word(i + 2), word(i + 4), word(i + 6)});
+  return {};
+}
+
 NativeResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
+  const auto planned = l.plan.products.products.find(&op);
+  const bool isPlanned = planned != l.plan.products.products.end();
   ProductForm p;
   p.out = elementDType(op.getResult(0).getType());
   const DType a = elementDType(op.getOperand(0).getType()), c = elementDType(op.getOperand(1).getType());
   if (!cpu::computesNatively(a) || !cpu::computesNatively(c) || !cpu::computesNatively(p.out) || a == DType::pred ||
       c == DType::pred || (!is_float(p.out) && (is_float(a) || is_float(c) || bit_width(p.out) != 32)))
     return unsupported("a product of these dtypes");
-  auto lhs = l.readable(op.getOperand(0)), rhs = l.readable(op.getOperand(1));
-  if (!lhs) return tl::unexpected(lhs.error());
+  if (isPlanned && planned->second.lhsInRegisters) {
+    if (auto ok = leftFromRegisters(l, op.getOperand(0), p); !ok) return ok;
+    p.lhs.dtype = a;
+    p.lhs.shape = shapeOf(op.getOperand(0).getType());
+    p.lhs.strides = cpu::denseStrides(l.b, p.lhs.shape);
+  } else {
+    auto lhs = l.readable(op.getOperand(0));
+    if (!lhs) return tl::unexpected(lhs.error());
+    p.lhs = std::move(*lhs);
+  }
+  auto rhs = l.readable(op.getOperand(1));
   if (!rhs) return tl::unexpected(rhs.error());
-  p.lhs = std::move(*lhs);
   p.rhs = std::move(*rhs);
   p.dims = dotDimensionsOf(op);
   p.batch = sizesOf(p.lhs, p.dims.lhsBatch);
@@ -158,8 +193,11 @@ NativeResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
   p.columns = sizesOf(p.rhs, p.dims.rhsFree);
   p.depth = sizesOf(p.lhs, p.dims.lhsContracting);
   p.acc = op.getOperand(2);
-  if (const auto planned = l.plan.products.products.find(&op); planned != l.plan.products.products.end())
-    return lowerTensorProduct(l, op, p, planned->second);
+  if (isPlanned && planned->second.start) {
+    l.waitingProducts[&op] = std::make_shared<ProductForm>(std::move(p));
+    return l.failure;
+  }
+  if (isPlanned) return lowerTensorProduct(l, op, p, planned->second);
   p.made = l.allocate(p.out, shapeOf(op.getResult(0).getType()));
   MemorySet reads = l.reads(p.acc);
   reads.insert(p.lhs.memory);
@@ -173,6 +211,11 @@ NativeResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
 constexpr std::array<GpuOpRow, 1> kProductTable{{{"tpu.matmul", lowerMatmul}}};
 
 }  // namespace
+
+NativeResult lowerWaitingProduct(GpuLowering& l, mlir::Operation& matmul) {
+  const std::shared_ptr<ProductForm> p = std::move(l.waitingProducts[&matmul]);
+  return lowerTensorProduct(l, matmul, *p, l.plan.products.products.find(&matmul)->second);
+}
 
 Reg offsetIn(GpuLowering& l, const View& v, const Shape& dims, const ElementIndex& at) {
   Reg sum = l.index(0);

@@ -101,6 +101,47 @@ class Reducer {
   DType t_;
 };
 
+/// The rows of a matrix in registers: each thread reduces the elements that it has of a row, and the four threads that
+/// have the others bring theirs together.
+NativeResult reduceRows(GpuLowering& l, mlir::Operation& op, eval::ReduceKind kind, const Distribution& matrix) {
+  const mlir::Value source = op.getOperand(0), acc = op.getOperand(1), result = op.getResult(0);
+  const DType t = elementDType(source.getType());
+  Builder& b = l.b;
+  l.touch(l.reads(source), {});
+  l.touch(l.reads(acc), {});
+  const GpuLowering::Fragment made = l.newFragment(matrix.ofRows(), result.getType());
+  // Several parts at once, since each operation waits for the one before.
+  constexpr size_t kParts = 4;
+  std::array<GpuLowering::Fragment, kParts> parts;
+  for (GpuLowering::Fragment& part : parts) part = l.newFragment(matrix.ofRows(), result.getType());
+  const auto ofThread = [&](const std::function<void()>& body) {
+    l.forDistributed(made.distribution, Shape{made.tile().rows()}, [&](const ElementIndex&) { body(); });
+  };
+  ofThread([&] {
+    for (const GpuLowering::Fragment& part : parts) l.setElement(part, cpu::identityOf(b, kind, t));
+  });
+  size_t turn = 0;
+  l.forDistributed(matrix, shapeOf(source.getType()), [&](const ElementIndex& at) {
+    // Neighbouring elements of a row are in turn, those of the other row in between.
+    const GpuLowering::Fragment& part = parts[(turn % 2 + turn / 4 * 2) % kParts];
+    ++turn;
+    if (Reg r = l.element(source, at)) l.setElement(part, cpu::combine(b, kind, t, l.currentElement(part), r));
+  });
+  // Threads of rows beyond the end shuffle, too.
+  ofThread([&] {
+    Reg sum = l.currentElement(parts[0]);
+    for (size_t i = 1; i < kParts; ++i) sum = cpu::combine(b, kind, t, sum, l.currentElement(parts[i]));
+    for (const int lanes : {1, 2}) sum = cpu::combine(b, kind, t, sum, shuffled(l, sum, lanes));
+    l.setElement(made, sum);
+  });
+  l.forDistributed(made.distribution, shapeOf(result.getType()), [&](const ElementIndex& at) {
+    if (Reg start = l.element(acc, at))
+      l.setElement(made, cpu::roundTo(b, t, cpu::combine(b, kind, t, start, l.currentElement(made))));
+  });
+  l.setFragment(result, made);
+  return l.failure;
+}
+
 NativeResult lowerReduction(GpuLowering& l, mlir::Operation& op) {
   const auto kind = cpu::nativeReductionKind(op);
   const mlir::Value source = op.getOperand(0), acc = op.getOperand(1), result = op.getResult(0);
@@ -112,6 +153,7 @@ NativeResult lowerReduction(GpuLowering& l, mlir::Operation& op) {
     return unsupported("a reduction of this kind or dtype");
   if (const auto inRegisters = reductionInRegisters(l, op)) return reduceInRegisters(l, op, *inRegisters);
   const DType t = elementDType(source.getType());
+  if (const auto matrix = l.distributionUnder(source)) return reduceRows(l, op, *kind, *matrix);
   Shape reduced, kept;
   for (size_t d = 0; d < shape.size(); ++d)
     (llvm::is_contained(dims, static_cast<int64_t>(d)) ? reduced : kept).push_back(shape[d]);

@@ -8,7 +8,7 @@ std::optional<RegisterReduction> reductionInRegisters(const GpuLowering& l, mlir
   if (op.getName().getStringRef() != "vector.multi_reduction") return std::nullopt;
   const auto kind = cpu::nativeReductionKind(op);
   const mlir::Value source = op.getOperand(0);
-  if (!kind || l.fragmentUnder(source)) return std::nullopt;
+  if (!kind || l.distributionUnder(source)) return std::nullopt;
   RegisterReduction r{.kind = *kind, .dtype = elementDType(source.getType()), .shape = shapeOf(source.getType())};
   const auto dims = integersAttribute(op, "reduction_dims");
   size_t last = r.shape.size();

@@ -1,0 +1,273 @@
+"""Kernels on the NVIDIA GPU of this machine beside PyTorch, in one process: bench/cuda/cuda.py calls it where there is a GPU.
+
+    python3 speed.py ROWS [--only WORD] [--json FILE] [--seconds S]
+
+ROWS is the folder of bench_cuda_kernels. Needs the smalti package and PyTorch. Each row is one computation; ours is tried with several
+blocks, and the fastest counts. Ours and PyTorch's run alternately, L2 flushed before each, timed by events of the GPU; medians.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+import smalti
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+TORCH = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i32": torch.int32, "i8": torch.int8,
+         "f8e4m3fn": torch.float8_e4m3fn}
+
+
+def parsed(text):
+    """The name of the dtype and the shape of a type such as bf16[8,128]."""
+    name, sizes = re.fullmatch(r"(\w+)\[([\d,]*)\]", text).groups()
+    return name, tuple(int(s) for s in sizes.split(",") if s)
+
+
+def type_of(text):
+    return smalti._arrays.type_from(*parsed(text))
+
+
+def randoms(text, scale=1.0):
+    name, shape = parsed(text)
+    return (torch.randn(shape, device="cuda", dtype=torch.float32) * scale).to(TORCH[name])
+
+
+class Clock:
+    """Times of single runs, in microseconds."""
+
+    def __init__(self):
+        self.flushed = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+
+    def once(self, run):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        self.flushed.zero_()
+        begin.record()
+        run()
+        end.record()
+        end.synchronize()
+        return 1e3 * begin.elapsed_time(end)
+
+    def medians(self, runs, times):
+        """Of each run, alternately."""
+        found = [[] for _ in runs]
+        for run in runs:
+            run()
+        torch.cuda.synchronize()
+        for _ in range(times):
+            for run, seen in zip(runs, found):
+                seen.append(self.once(run))
+        return [statistics.median(f) for f in found]
+
+
+def matmul(sizes, args):
+    m, n, k, small = sizes["m"], sizes["n"], sizes["k"], sizes["dtype"] == "f8e4m3fn"
+    x, y = args
+    if small:
+        one = torch.ones((), device="cuda")
+        peers = {"cuBLAS": lambda: torch._scaled_mm(x, y.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)}
+        want = lambda: x.float() @ y.float().t()
+    else:
+        out = torch.empty(m, n, device="cuda", dtype=x.dtype)
+        peers = {"cuBLAS": lambda: torch.matmul(x, y, out=out)}
+        want = lambda: x.float() @ y.float()
+    return peers, want, {"flops": 2 * m * n * k}
+
+
+def attention(sizes, args):
+    q, k, v = args
+    causal = sizes["causal"]
+    peers = {}
+    for name, backend in (("cuDNN", SDPBackend.CUDNN_ATTENTION), ("FlashAttention-2", SDPBackend.FLASH_ATTENTION)):
+        def run(backend=backend):
+            with sdpa_kernel(backend):
+                return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        peers[name] = run
+    length = sizes["length"]
+
+    def want():
+        if length > 4096:
+            return peers["FlashAttention-2"]().float()
+        return F.scaled_dot_product_attention(q.float(), k.float(), v.float(), is_causal=causal)
+
+    flops = 4 * sizes["batch"] * sizes["heads"] * length * length * sizes["size"] / (2 if causal else 1)
+    return peers, want, {"flops": flops}
+
+
+def row_wise(function, wide):
+    def make(sizes, args):
+        x = args[0]
+        moved = 2 * x.numel() * x.element_size()
+        return {"PyTorch": lambda: function(*args)}, (lambda: wide(*[a.float() for a in args])), {"bytes": moved}
+
+    return make
+
+
+def decode(sizes, args):
+    lengths, table, q = args[:3]
+    pages = (len(args) - 3) // 2
+    k, v = args[3], args[3 + pages]
+    b, kh, page, size, length = sizes["batch"], sizes["key_heads"], sizes["page"], sizes["size"], sizes["length"]
+
+    def want():
+        at = table.view(b, -1).long()
+        keys = k[:, at].permute(1, 0, 2, 3, 4).reshape(b, kh, length, size).float()
+        values = v[:, at].permute(1, 0, 2, 3, 4).reshape(b, kh, length, size).float()
+        return torch.softmax(q.float() @ keys.transpose(2, 3) / size ** 0.5, -1) @ values
+
+    dense_k, dense_v = (torch.randn(b, kh, length, size, device="cuda", dtype=k.dtype) for _ in range(2))
+
+    def sdpa():  # of keys that are not in pages
+        return F.scaled_dot_product_attention(q.reshape(b, kh, -1, size), dense_k, dense_v)
+
+    return {"PyTorch SDPA, dense": sdpa}, want, {"bytes": 2 * 2 * b * kh * length * size}
+
+
+def chain_of(x):
+    return x * torch.sigmoid(1.702 * x) + 1
+
+
+PEERS = {
+    "matmul": matmul,
+    "attention": attention,
+    "decode": decode,
+    "softmax": row_wise(lambda x: torch.softmax(x, -1), lambda x: torch.softmax(x, -1)),
+    "rms_norm": row_wise(lambda x, w: F.rms_norm(x, (x.shape[1],), w[0], 1e-5), lambda x, w: F.rms_norm(x, (x.shape[1],), w[0], 1e-5)),
+    "layer_norm": row_wise(lambda x, w, b: F.layer_norm(x, (x.shape[1],), w[0], b[0]), lambda x, w, b: F.layer_norm(x, (x.shape[1],), w[0], b[0])),
+    "chain": row_wise(torch.compile(chain_of), chain_of),
+}
+
+
+def inputs(row, texts):
+    if row["kind"] == "matmul":
+        return [randoms(t) for t in texts]
+    if row["kind"] == "decode":
+        s = row["sizes"]
+        lengths = torch.full((s["batch"],), s["length"], device="cuda", dtype=torch.int32)
+        table = torch.randperm(s["batch"] * (s["length"] // s["page"]), device="cuda").to(torch.int32)
+        pages = (len(texts) - 3) // 2
+        k, v = randoms(texts[3]), randoms(texts[-1])
+        return [lengths, table, randoms(texts[2])] + [k] * pages + [v] * pages
+    return [randoms(t) for t in texts]
+
+
+def bound(folder, row, module, args):
+    """The program and its result as a tensor of PyTorch."""
+    begin = time.perf_counter()
+    loaded = smalti.load(folder / module["file"], [type_of(t) for t in module["arguments"]], [type_of(module["result"])])
+    executable = loaded.compile(target="cuda")
+    program = executable.bind(*args)
+    return program, torch.from_dlpack(program.results[0]), time.perf_counter() - begin
+
+
+def error_of(got, want):
+    got, want = got.double(), want.double()
+    return ((got - want).norm() / want.norm()).item()
+
+
+def measure(folder, row, clock, times):
+    args = inputs(row, row["modules"][0]["arguments"])
+    peers, want, work = PEERS[row["kind"]](row["sizes"], args)
+    found = {"name": row["name"], "ours": {}, "peers": {}, **work}
+    stream = torch.cuda.current_stream().cuda_stream
+    wanted = want()
+    best = None
+    for module in row["modules"]:
+        try:
+            mine = args if row["kind"] != "decode" else inputs_again(args, module)
+            program, result, seconds = bound(folder, row, module, mine)
+            result.fill_(float("nan"))
+            program.launch(stream)
+            program.wait()
+            error = error_of(result.reshape(wanted.shape), wanted)
+            (us,) = clock.medians([lambda: program.launch(stream)], 5)
+        except Exception as e:
+            found["ours"][module["blocks"]] = {"failed": str(e)[:300]}
+            continue
+        found["ours"][module["blocks"]] = {"us": us, "error": error, "compile": seconds}
+        if error < 2e-2 and (best is None or us < best[0]):
+            best = us, module["blocks"], program, result
+    usable = {}
+    for name, run in peers.items():
+        try:
+            run()
+            usable[name] = run
+        except Exception as e:
+            found["peers"][name] = {"failed": str(e)[:200]}
+    runs = list(usable.values()) + ([lambda: best[2].launch(stream)] if best else [])
+    medians = clock.medians(runs, times)
+    for name, us in zip(usable, medians):
+        found["peers"][name] = {"us": us}
+    if best:
+        found["best"] = {"blocks": best[1], "us": medians[-1]}
+    return found
+
+
+def inputs_again(args, module):
+    pages = (len(module["arguments"]) - 3) // 2
+    k, v = args[3], args[-1]
+    return args[:3] + [k] * pages + [v] * pages
+
+
+def line(found):
+    us = found.get("best", {}).get("us")
+    peer = min((p["us"] for p in found["peers"].values() if "us" in p), default=None)
+    def rate(t):
+        if not t:
+            return "-"
+        return f"{found['flops'] / t / 1e6:.0f} TFLOP/s" if "flops" in found else f"{found['bytes'] / t / 1e3:.0f} GB/s"
+    ratio = f"{peer / us:.2f}" if us and peer else "-"
+    ours = f"{us:.1f}" if us else "-"
+    return f"{found['name']:42} {found.get('best', {}).get('blocks', '-'):16} {ours:>10} us {rate(us):>14} | {peer or 0:10.1f} us {rate(peer):>14} | {ratio}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rows", type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--json")
+    parser.add_argument("--times", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    a = parser.parse_args()
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    clock = Clock()
+    begin, all_found = time.time(), []
+    big = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
+    (us,) = clock.medians([lambda: big[: 1 << 29].copy_(big[1 << 29:])], 15)
+    print(torch.cuda.get_device_name(), "PyTorch", torch.__version__, f"copy {2 * (1 << 29) / us / 1e3:.0f} GB/s", flush=True)
+    del big
+    for row in json.loads((a.rows / "rows.json").read_text()):
+        if not re.search(a.only, row["name"]) or not row["modules"]:
+            continue
+        if time.time() - begin > a.seconds:
+            print("out of time before", row["name"])
+            break
+        try:
+            found = measure(a.rows, row, clock, a.times)
+        except Exception as e:
+            print(f"{row['name']}: {type(e).__name__}: {str(e)[:300]}", flush=True)
+            torch.cuda.synchronize()
+            continue
+        all_found.append(found)
+        print(line(found), flush=True)
+        for blocks, f in found["ours"].items():
+            if "failed" in f or f["error"] > 2e-2:
+                print("     ", blocks, f, flush=True)
+        for name, f in found["peers"].items():
+            if "failed" in f:
+                print("     ", name, f, flush=True)
+    if a.json:
+        pathlib.Path(a.json).write_text(json.dumps(all_found, indent=1))
+    print(subprocess.run(["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem,power.draw,temperature.gpu", "--format=csv,noheader"], capture_output=True,
+                         text=True).stdout)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
