@@ -321,15 +321,71 @@ def test_values_around_a_product_are_there(run, tmp_path, gpu):
                                    rtol=2**-7, atol=1e-2)
 
 
-def test_products_in_branches_are_not_copied_ahead(run, tmp_path):
+def bf16_array(file):
+    return (np.load(file).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def in_branch(tmp_path, condition):
+    """A product with sums in scratch, of which a branch adds the steps."""
     sys.path.insert(0, str(ROOT / "test/data/gpu"))
     from products import kernel
-    text = kernel(128, 128, 128, 128, 128, 64, "bf16")
+    text = kernel(128, 128, 256, 128, 128, 64, "bf16")
     begin, end = text.index("%a = vector.load"), text.index("%ends = ")
-    text = text[:begin] + "scf.if %begins {\n" + text[begin:end] + "}\n" + text[end:]
+    text = text[:begin] + condition + "scf.if %holds {\n" + text[begin:end] + "}\n" + text[end:]
     (tmp_path / "product.mlir").write_text(text)
-    shown = run("show", "product.mlir", "--in", "bf16[128,128]", "--in", "bf16[128,128]", "--out-shape", "bf16[128,128]", "--target", "cuda:h100")
+    return ["--in", "bf16[128,256]", "--in", "bf16[256,128]", "--out-shape", "bf16[128,128]", "--fill", "random"]
+
+
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("steps", ["slt", "sgt", "ne"])
+def test_products_in_branches_of_the_grid_are_copied_ahead(run, tmp_path, gpu, steps):
+    """The operands of the steps that multiply, and of no other."""
+    arrays = in_branch(tmp_path, f"%two = arith.constant 2 : i32\n%holds = arith.cmpi {steps}, %k, %two : i32\n")
+    shown = run("show", "product.mlir", *arrays, "--target", f"cuda:{gpu}")
+    assert "operands of a product are copied ahead over the steps of the grid" in shown.stdout, shown
+    results = []
+    for target, seed in (("interpret", "1"), (f"cuda-host:{gpu}", "1")):
+        assert run("run", "product.mlir", *arrays, "--target", target, "--seed", seed, "--out", target).returncode == 0
+        results.append(bf16_array(tmp_path / target / "out0.npy"))
+    assert (results[0] != 0).any()
+    np.testing.assert_allclose(results[1], results[0], rtol=2**-7, atol=2**-9)
+
+
+def test_products_in_branches_of_values_are_not_copied_ahead(run, tmp_path):
+    arrays = in_branch(tmp_path, "%value = vector.load %acc[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<1x1xf32>\n"
+                       "%one = vector.extract %value[0, 0] : f32 from vector<1x1xf32>\n%limit = arith.constant 1.0 : f32\n"
+                       "%holds = arith.cmpf olt, %one, %limit : f32\n")
+    shown = run("show", "product.mlir", *arrays, "--target", "cuda:h100")
     assert shown.returncode == 0 and "copied ahead" not in shown.stdout, shown
+
+
+ATTENTION = ["--in", "bf16[1,2,128,64]", "--in", "bf16[1,2,256,64]", "--in", "bf16[1,2,256,64]", "--out-shape", "bf16[1,2,128,64]"]
+
+
+@pytest.mark.parametrize("kernel, products", [("attention", 2), ("attention_causal", 4)])
+def test_attention_is_in_registers(run, kernel, products):
+    """Scores, their maxima and sums, the left operand of the second product and its sums: nothing goes through memory, and
+    threads wait for nothing but copies."""
+    module = ROOT / f"test/data/gpu/{kernel}.mlir"
+    shown = run("show", module, *ATTENTION, "--target", "cuda:h100").stdout
+    assert "and 0 of global memory for values, 1 barriers\n" in shown, shown
+    assert f"operands of {products} products are copied ahead over the steps of the grid: 4 stages of 24,576 bytes" in shown, shown
+    ptx = run("show", module, *ATTENTION, "--target", "cuda:h100", "--stage", "ptx").stdout
+    from_registers = re.findall(r"wgmma\.mma_async\S+ \{[^}]*\}, \{[^}]*\},", ptx)
+    assert len(from_registers) == products // 2 * 8, "of 128 keys, 16 at a time"
+    assert ptx.count("shfl.sync.bfly") == products // 2 * 8, "the maximum and the sum of two rows, among four threads"
+    assert "ex2.approx.ftz.f32" in ptx
+
+
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("kernel", ["attention", "attention_causal"])
+@pytest.mark.parametrize("seed", ["0", "5"])
+def test_attention_agrees(run, tmp_path, kernel, gpu, seed):
+    for target in ("interpret", f"cuda-host:{gpu}"):
+        done = run("run", ROOT / f"test/data/gpu/{kernel}.mlir", *ATTENTION, "--fill", "random", "--seed", seed, "--target", target, "--out", target)
+        assert done.returncode == 0, done.stderr
+    expected, got = (bf16_array(tmp_path / t / "out0.npy") for t in ("interpret", f"cuda-host:{gpu}"))
+    np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
 
 
 @pytest.mark.parametrize("dtype, elements", [("f32", 4), ("bf16", 8), ("i8", 8)])

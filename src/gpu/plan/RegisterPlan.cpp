@@ -359,12 +359,17 @@ class RegisterPlanner {
     plan_.sums[sum] = op;
   }
 
+  /// Of those that are kept and of those that one block of ops makes: branches do not run at once.
   int64_t sums() const {
-    int64_t kept = 0, made = 0;
+    int64_t kept = 0, most = 0;
+    llvm::DenseMap<mlir::Block*, int64_t> made;
+    mlir::Block* const body = &arguments_.function().getBody().front();
     for (const auto& [ref, d] : plan_.scratch) kept += d.elements();
     for (const auto& [op, p] : plan_.products)
-      if (p.result == ProductResult::registers && !p.start) made += p.tile.sums();
-    return kept + made;
+      if (p.result == ProductResult::registers && !p.start) made[op->getBlock()] += p.tile.sums();
+    for (const auto& [block, count] : made)
+      if (block != body) most = std::max(most, count);
+    return kept + made.lookup(body) + most;
   }
   void keepNothing() {
     plan_.scratch.clear();

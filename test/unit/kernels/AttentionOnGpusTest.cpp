@@ -1,0 +1,52 @@
+// Attention as device code, executed by this process, against native code: blocks, masks and sizes at random.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "LongTest.h"
+#include "smalti/kernels/flash_attention.h"
+#include "smalti/smalti.h"
+
+namespace smalti::kernels {
+namespace {
+
+using Random = std::mt19937;
+
+Array randomArray(Random& random, const Shape& shape) {
+  std::vector<float> values(static_cast<size_t>(num_elements(shape)));
+  std::normal_distribution<float> normal;
+  for (float& v : values) v = normal(random);
+  return astype(unwrap(Array::view({f32, shape}, values.data()).clone()), bf16);
+}
+
+TEST(AttentionOnGpus, AgreesWithNativeCode) {
+  SMALTI_LONG_TEST();
+  constexpr unsigned kKernels = 24;
+  for (unsigned seed = 0; seed < kKernels; ++seed) {
+    Random random(seed);
+    const auto oneOf = [&](std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; };
+    const int64_t queries = oneOf({64, 128, 192, 100}), keys = oneOf({64, 128, 256, 200}), size = oneOf({32, 64, 128});
+    const AttentionOptions o{.causal = oneOf({0, 1}) == 1, .block_q = oneOf({64, 128}), .block_k = oneOf({64, 128})};
+    const Array q = randomArray(random, {1, 2, queries, size});
+    const Shape ofKeys{1, oneOf({1, 2}), keys, size};
+    const Array k = randomArray(random, ofKeys), v = randomArray(random, ofKeys);
+    const auto run = [&](const char* target) {
+      Settings s;
+      unwrap(s.set("target", target));
+      const Array result = flash_attention_call(q.type(), k.type(), o).with(s).run({q, k, v});
+      return astype(result, f32);
+    };
+    const Array want = run("cpu"), got = run(oneOf({0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
+    int64_t different = 0;
+    for (int64_t i = 0; i < want.type().elements(); ++i) {
+      const float x = want.as<float>()[i];
+      different += !(std::abs(got.as<float>()[i] - x) <= 0x1p-6f * (1 + std::abs(x)));
+    }
+    EXPECT_EQ(different, 0) << "kernel " << seed << ": q " << q.type().str() << ", k " << k.type().str() << ", causal "
+                            << o.causal << ", blocks " << o.block_q << " x " << o.block_k;
+  }
+}
+
+}  // namespace
+}  // namespace smalti::kernels
