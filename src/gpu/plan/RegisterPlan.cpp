@@ -322,6 +322,7 @@ class RegisterPlanner {
     PlannedProduct& p = plan_.products[op];
     p.tile = covering->second;
     p.result = ProductResult::registers;
+    p.beginsAtZero = p.tile.unit == ProductUnit::warpGroups && isZero(op->getOperand(2));
   }
 
   /// Scratch that values in registers are stored to stays there as well, if all that is done with it needs no other
@@ -356,6 +357,7 @@ class RegisterPlanner {
         return;
     p.start = sum->getOperand(sum->getOperand(0) == product ? 1 : 0);
     p.sum = sum->getResult(0);
+    p.beginsAtZero = false;
     plan_.sums[sum] = op;
   }
 

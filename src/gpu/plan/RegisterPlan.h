@@ -34,10 +34,12 @@ struct Distribution {
 struct PlannedProduct {
   ProductTile tile;
   ProductResult result = ProductResult::memory;
-  mlir::Value scratch;          ///< that it is added to
-  mlir::Value sum;              ///< the value that is stored there, or the sum of `start` and the product
-  mlir::Value begins;           ///< i1: the sum begins at 0 here, not at what the scratch has; null: never
-  mlir::Value start;            ///< what the sums begin with; the product is computed where `sum` is. Null: 0
+  mlir::Value scratch;  ///< that it is added to
+  mlir::Value sum;      ///< the value that is stored there, or the sum of `start` and the product
+  mlir::Value begins;   ///< i1: the sum begins at 0 here, not at what the scratch has; null: never
+  mlir::Value start;    ///< what the sums begin with; the product is computed where `sum` is. Null: 0
+  /// In registers, the sums begin at 0 by the first product's own flag: nothing is cleared.
+  bool beginsAtZero = false;
   bool lhsInRegisters = false;  ///< the left operand is computed from values in registers, and multiplied from there
 };
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "LongTest.h"
+#include "../LongTest.h"
 #include "smalti/kernels/flash_attention.h"
 #include "smalti/smalti.h"
 

@@ -129,10 +129,11 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
     const mlir::Value start = plan.start ? plan.start : p.acc;
     const GpuLowering::Fragment made = l.newFragment({plan.tile}, result.getType());
     l.touch(l.reads(start), {});
-    l.forDistributed(made.distribution, shapeOf(result.getType()), [&](const ElementIndex& at) {
-      if (Reg first = l.element(start, at)) l.setElement(made, first);
-    });
-    emitTensorProduct(l, p, plan.tile, made.sums, stream, nullptr);
+    if (!plan.beginsAtZero)
+      l.forDistributed(made.distribution, shapeOf(result.getType()), [&](const ElementIndex& at) {
+        if (Reg first = l.element(start, at)) l.setElement(made, first);
+      });
+    emitTensorProduct(l, p, plan.tile, made.sums, stream, plan.beginsAtZero ? l.b.getTrue() : nullptr);
     l.setFragment(plan.start ? plan.sum : result, made);
     return l.failure;
   }
