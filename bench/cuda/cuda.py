@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""code for NVIDIA GPUs: static figures, without a device
+"""code for NVIDIA GPUs: static figures without a device; with --device, times beside PyTorch's
 
 ./do bench cuda [--gpu sm_80,sm_90a] [--only WORD] [--json FILE]
+./do bench cuda --device [--only WORD] [--json FILE]      (speed.py; docs/performance_gpu.md has its results)
 
-Nothing is run. Each kernel is compiled, assembled by ptxas and disassembled by nvdisasm (pip install nvidia-cuda-nvcc
+Without --device nothing is run. Each kernel is compiled, assembled by ptxas and disassembled by nvdisasm (pip install nvidia-cuda-nvcc
 nvidia-cuda-nvdisasm), and its innermost loop with the most multiplying instructions is looked at:
 
   multiplying      of the loop's instructions: HGMMA, HMMA, IMMA, QMMA, FFMA
@@ -137,12 +138,25 @@ def excess(row):
             if not isinstance(row.get(name), (int, float)) or row[name] > most]
 
 
+def measure(arguments):
+    """By a Python that has PyTorch and the smalti package: SMALTI_PYTHON, else this one."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([ROOT / "build/release/bin/bench_cuda_kernels", folder], check=True)
+        more = ["--json", arguments.json] if arguments.json else []
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "build/release/python"), os.environ.get("PYTHONPATH", "")])}
+        return subprocess.run([os.environ.get("SMALTI_PYTHON", sys.executable), ROOT / "bench/cuda/speed.py", folder, "--only", arguments.only, *more],
+                              env=environment).returncode
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--gpu", default="sm_80,sm_90a")
     parser.add_argument("--json")
     parser.add_argument("--only", default="")
+    parser.add_argument("--device", action="store_true", help="measure kernels on this machine's GPU and PyTorch's beside them")
     arguments = parser.parse_args()
+    if arguments.device:
+        sys.exit(measure(arguments))
     rows, exceeded = [], []
     with tempfile.TemporaryDirectory() as folder:
         for gpu in arguments.gpu.split(","):

@@ -1,9 +1,10 @@
-"""Kernels on the NVIDIA GPU of this machine beside PyTorch, in one process: bench/cuda/cuda.py calls it where there is a GPU.
+"""Kernels on the NVIDIA GPU of this machine and PyTorch's for the same, in one process: ./do bench cuda --device
 
-    python3 speed.py ROWS [--only WORD] [--json FILE] [--seconds S]
+    python3 speed.py ROWS [--only PATTERN] [--json FILE] [--times N] [--seconds S]
 
-ROWS is the folder of bench_cuda_kernels. Needs the smalti package and PyTorch. Each row is one computation; ours is tried with several
-blocks, and the fastest counts. Ours and PyTorch's run alternately, L2 flushed before each, timed by events of the GPU; medians.
+ROWS is the folder that bench_cuda_kernels has written. Needs the smalti package and PyTorch. Each row is one computation; Smalti's kernel
+is tried with several blocks, and the fastest counts. Both run alternately, N times, L2 flushed before each, timed by events of the GPU;
+the table has medians. Results are compared with PyTorch's in f32 before anything is timed.
 """
 
 import argparse
@@ -15,10 +16,15 @@ import subprocess
 import sys
 import time
 
-import smalti
-import torch
-import torch.nn.functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
+try:
+    import smalti
+    import torch
+    import torch.nn.functional as F
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+except ImportError as missing:
+    sys.exit(f"{missing}: this needs a Python with the smalti package and PyTorch; name it with SMALTI_PYTHON=…")
+if not torch.cuda.is_available():
+    sys.exit("PyTorch finds no GPU here")
 
 TORCH = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "i32": torch.int32, "i8": torch.int8,
          "f8e4m3fn": torch.float8_e4m3fn}
@@ -230,10 +236,10 @@ def line(found):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", type=pathlib.Path)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--json")
-    parser.add_argument("--times", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--only", default="", help="rows whose name matches this pattern")
+    parser.add_argument("--json", help="all figures to this file")
+    parser.add_argument("--times", type=int, default=15, help="runs of each")
+    parser.add_argument("--seconds", type=float, default=1e9, help="no row begins after so long")
     a = parser.parse_args()
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = False
