@@ -153,5 +153,7 @@ int main(int argc, char** argv) {
     addRows("chain", t, 16384, 4096, 0, chain);
   }
   addDecode(64, 32, 8, 4096, 128, 128);
+  addRow("launch", "launch of a kernel of 128 elements", {});
+  choose("1 row", chain({f32, {1, 128}}, 1), {typed(f32, {1, 128})}, {f32, {1, 128}});
   std::ofstream(folder / "rows.json") << rows.dump(1) << '\n';
 }

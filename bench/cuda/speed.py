@@ -215,6 +215,46 @@ def measure(folder, row, clock, times):
     return found
 
 
+def empty_kernel():
+    """A function that launches a kernel that does nothing, by the driver alone."""
+    from cuda.bindings import driver
+    ptx = b".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\0"
+    error, module = driver.cuModuleLoadData(ptx)
+    error, function = driver.cuModuleGetFunction(module, b"nothing")
+    return lambda: driver.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, 0, 0, 0)
+
+
+def measure_launches(folder, row):
+    """Microseconds from one launch to the next, of many; milliseconds to compile, the first time and again."""
+    module = row["modules"][0]
+    program, _, first = bound(folder, row, module, inputs(row, module["arguments"]))
+    graph = smalti.load(folder / module["file"], [type_of(t) for t in module["arguments"]], [type_of(module["result"])])
+    again = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        graph.compile(target="cuda")
+        again.append(time.perf_counter() - begin)
+    x, out = torch.randn(1, 128, device="cuda"), torch.empty(1, 128, device="cuda")
+    runs = {"Smalti": program.launch, "PyTorch": lambda: torch.add(x, 1, out=out)}
+    try:
+        runs["the driver, from Python"] = empty_kernel()
+    except Exception as e:
+        print("      no launches by the driver:", e)
+    count, found = 2000, {name: [] for name in runs}
+    for _ in range(7):
+        for name, run in runs.items():
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            for _ in range(count):
+                run()
+            torch.cuda.synchronize()
+            found[name].append((time.perf_counter() - begin) / count * 1e6)
+    found = {name: statistics.median(f) for name, f in found.items()}
+    print(row["name"] + ": " + ", ".join(f"{name} {us:.2f} us" for name, us in found.items()) +
+          f"; compiled in {1e3 * first:.0f} ms, again in {1e3 * statistics.median(again):.1f} ms", flush=True)
+    return {"name": row["name"], "launches": found, "compile_ms": 1e3 * first, "compile_again_ms": 1e3 * statistics.median(again)}
+
+
 def inputs_again(args, module):
     pages = (len(module["arguments"]) - 3) // 2
     k, v = args[3], args[-1]
@@ -256,6 +296,9 @@ def main():
             print("out of time before", row["name"])
             break
         try:
+            if row["kind"] == "launch":
+                all_found.append(measure_launches(a.rows, row))
+                continue
             found = measure(a.rows, row, clock, a.times)
         except Exception as e:
             print(f"{row['name']}: {type(e).__name__}: {str(e)[:300]}", flush=True)
