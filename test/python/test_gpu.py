@@ -287,6 +287,22 @@ def test_points_in_flight_are_a_rectangle(run, tmp_path, blocks, group):
     assert f"  the points of the first 2 grid axes are blocks, ordered in groups of up to {group}\n" in shown.stdout, shown.stdout
 
 
+@pytest.mark.parametrize("gpu, m, n, threads", [("sm_90a", 256, 128, 384), ("sm_90a", 128, 256, 384), ("sm_90a", 128, 128, 288),
+                                                ("sm_90a", 64, 128, 160), ("sm_90", 256, 128, 544), ("sm_80", 256, 128, 512)])
+def test_threads_that_copy_leave_registers_to_many_sums(run, tmp_path, gpu, m, n, threads):
+    product_run(run, tmp_path, "interpret", m, n, 128, (m, n, 64), "bf16")
+    command = ["show", "product.mlir", "--in", f"bf16[{m},128]", "--in", f"bf16[128,{n}]", "--out-shape", f"bf16[{m},{n}]", "--target", f"cuda:{gpu}"]
+    ptx = run(*command, "--stage", "ptx").stdout
+    assert f".maxntid {threads}\n" in ptx
+    changes = [line.strip() for line in ptx.splitlines() if "setmaxnreg" in line]
+    shares = threads == 384
+    assert sorted(changes) == (["setmaxnreg.dec.sync.aligned.u32 24;", "setmaxnreg.inc.sync.aligned.u32 240;"] if shares else [])
+    shown = run(*command).stdout
+    assert ("  registers are shared out anew: 240 to each of these threads, 24 to each of 128 others, of which one copies\n" in shown) == shares
+    if shares and shutil.which("ptxas"):
+        assert "  168 registers a thread at the launch, 0 bytes spilled, " in shown
+
+
 def test_sums_begin_at_0_without_being_cleared(run, tmp_path):
     product_run(run, tmp_path, "interpret", 64, 64, 128, (64, 64, 64), "bf16")
     ptx = run("show", "product.mlir", "--in", "bf16[64,128]", "--in", "bf16[128,64]", "--out-shape", "bf16[64,64]", "--target", "cuda:h100",

@@ -26,6 +26,12 @@ void forwardBox(llvm::Module& module, llvm::Function& from) {
   forward(module, from, kCopyBoxSymbol, std::vector<int>(3 + TensorMap::kMaxDimensions - from.arg_size(), 0));
 }
 
+/// A fibre has the registers of its processor.
+void defineEmpty(llvm::Function& f) {
+  f.setLinkage(llvm::GlobalValue::InternalLinkage);
+  Builder(llvm::BasicBlock::Create(f.getContext(), "", &f)).CreateRetVoid();
+}
+
 void definePacked(llvm::Function& f, DType dtype) {
   f.setLinkage(llvm::GlobalValue::InternalLinkage);
   Builder b(llvm::BasicBlock::Create(f.getContext(), "", &f));
@@ -41,9 +47,9 @@ void defineHostBodies(llvm::Module& module) {
   for (const DType dtype : {DType::bf16, DType::f16})
     if (llvm::Function* f = module.getFunction(fmt::format("{}.{}", kPackSymbol, name(dtype)))) definePacked(*f, dtype);
   const auto isNamed = [](const llvm::Function& f) {
-    return f.isDeclaration() &&
-           llvm::any_of(std::array{kWaitSymbol, kGroupWaitSymbol, kGroupMmaSymbol, kCopyBoxSymbol, kMmaSymbol},
-                        [&](const char* name) { return f.getName().starts_with(name); });
+    return f.isDeclaration() && llvm::any_of(std::array{kWaitSymbol, kGroupWaitSymbol, kGroupMmaSymbol, kCopyBoxSymbol,
+                                                        kMmaSymbol, kRegistersSymbol},
+                                             [&](const char* name) { return f.getName().starts_with(name); });
   };
   std::vector<llvm::Function*> named;
   for (llvm::Function& f : module)
@@ -52,6 +58,10 @@ void defineHostBodies(llvm::Module& module) {
     const llvm::StringRef name = f->getName();
     if (name.starts_with(kWaitSymbol)) {
       forward(module, *f, kWaitSymbol, std::array{groupsNamed(name)});
+      continue;
+    }
+    if (name.starts_with(kRegistersSymbol)) {
+      defineEmpty(*f);
       continue;
     }
     if (name.starts_with(kGroupWaitSymbol)) {

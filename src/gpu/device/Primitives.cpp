@@ -32,6 +32,12 @@ void Primitives::barrier(Builder& b) {
   call(b, kPartBarrierSymbol, b.getVoidTy(), {site, b.getInt32(static_cast<uint32_t>(threads_))}, true);
 }
 void Primitives::warpBarrier(Builder& b) { call(b, kWarpBarrierSymbol, b.getVoidTy(), {}, true); }
+void Primitives::takeRegisters(Builder& b, int count) {
+  call(b, registersName({.takes = true, .count = count}).c_str(), b.getVoidTy(), {}, true);
+}
+void Primitives::returnRegisters(Builder& b, int count) {
+  call(b, registersName({.takes = false, .count = count}).c_str(), b.getVoidTy(), {}, true);
+}
 Reg Primitives::here(Builder& b, Reg number) { return call(b, kHereSymbol, b.getInt32Ty(), {number}); }
 Reg Primitives::sameInWarp(Builder& b, Reg number) { return call(b, kSameSymbol, b.getInt32Ty(), {number}, true); }
 Reg Primitives::shuffle(Builder& b, Reg bits, int laneMask) {
@@ -127,6 +133,16 @@ DType mmaNamed(std::string_view name) {
   return static_cast<DType>(dtype);
 }
 std::string copyBoxName(size_t rank) { return fmt::format("{}.{}", kCopyBoxSymbol, rank); }
+std::string registersName(const RegisterChange& r) {
+  return fmt::format("{}.{}.{}", kRegistersSymbol, r.takes ? 't' : 'r', r.count);
+}
+RegisterChange registersNamed(std::string_view name) {
+  RegisterChange r;
+  char direction = 0;
+  std::sscanf(std::string(name).c_str() + std::string_view(kRegistersSymbol).size(), ".%c.%d", &direction, &r.count);
+  r.takes = direction == 't';
+  return r;
+}
 std::string groupMmaName(const GroupProduct& p) {
   return fmt::format("{}.{}.{}.{}{}.{}.{}", kGroupMmaSymbol, p.columns, static_cast<int>(p.dtype),
                      p.lhsInRegisters  ? 'r'

@@ -36,7 +36,8 @@ inline constexpr const char *kThreadSymbol = "smaltiGpuThread", *kBlockSymbol = 
                             *kSignalInitSymbol = "smaltiGpuSignalInit", *kSignalExpectSymbol = "smaltiGpuSignalExpect",
                             *kSignalArriveSymbol = "smaltiGpuSignalArrive", *kSignalTestSymbol = "smaltiGpuSignalTest",
                             *kCopyBoxSymbol = "smaltiGpuCopyBox", *kWarpBarrierSymbol = "smaltiGpuWarpBarrier",
-                            *kHereSymbol = "smaltiGpuHere", *kSameSymbol = "smaltiGpuSame";
+                            *kHereSymbol = "smaltiGpuHere", *kSameSymbol = "smaltiGpuSame",
+                            *kRegistersSymbol = "smaltiGpuRegisters";
 
 /// What tensor cores multiply: bf16, f16, f8e4m3fn, f8e5m2, i8, and f32, of which they read the bits of TF32. An
 /// instruction multiplies 32 bytes of the depth. Sums are f32, of i8 i32.
@@ -74,6 +75,10 @@ class Primitives {
   void onlyFirst(int threads) { threads_ = threads; }
   /// The same of the threads of a warp (PTX ISA, bar.warp.sync).
   void warpBarrier(Builder&);
+  /// From here on each thread has `count` registers, a multiple of 8 from 24 to 256; all threads of a warp group come
+  /// here. More are there when other warp groups of the block have returned enough (PTX ISA, setmaxnreg).
+  void takeRegisters(Builder&, int count);
+  void returnRegisters(Builder&, int count);
   /// The same i32. What is computed from it is not computed ahead of a loop, where it would occupy registers.
   Reg here(Builder&, Reg number);
   /// The same i32, which is known to be the same in all threads of the warp: instructions that have one operand for all
@@ -158,6 +163,12 @@ GroupWait groupWaitNamed(std::string_view);
 std::string mmaName(DType);
 DType mmaNamed(std::string_view);
 std::string copyBoxName(size_t rank);
+struct RegisterChange {
+  bool takes = true;
+  int count = 0;
+};
+std::string registersName(const RegisterChange&);
+RegisterChange registersNamed(std::string_view);
 std::string groupMmaName(const GroupProduct&);
 GroupProduct groupProductNamed(std::string_view);
 

@@ -175,6 +175,13 @@ void definePtxBody(llvm::Module& module, llvm::StringRef name,
     b.CreateRetVoid();
 }
 
+std::vector<std::string> declaredAs(const llvm::Module& module, llvm::StringRef prefix) {
+  std::vector<std::string> names;
+  for (const llvm::Function& f : module)
+    if (f.isDeclaration() && f.getName().starts_with(prefix)) names.push_back(f.getName().str());
+  return names;
+}
+
 void definePtxBodies(llvm::Module& module) {
   definePtxBody(module, kThreadSymbol, special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
   definePtxBody(module, kBlockSymbol, special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x));
@@ -226,16 +233,10 @@ void definePtxBodies(llvm::Module& module) {
     return doIntrinsic(b, llvm::Intrinsic::nvvm_wgmma_commit_group_sync_aligned);
   });
   definePtxBulkBodies(module);
-  std::vector<std::string> waits;
-  for (const llvm::Function& f : module)
-    if (f.getName().starts_with(kGroupWaitSymbol)) waits.push_back(f.getName().str());
-  for (const std::string& name : waits)
+  for (const std::string& name : declaredAs(module, kGroupWaitSymbol))
     definePtxBody(module, name,
                   [parts = groupWaitNamed(name)](Builder& b, llvm::Function* f) { return groupWait(b, f, parts); });
-  std::vector<std::string> products;
-  for (const llvm::Function& f : module)
-    if (f.getName().starts_with(kGroupMmaSymbol)) products.push_back(f.getName().str());
-  for (const std::string& name : products)
+  for (const std::string& name : declaredAs(module, kGroupMmaSymbol))
     definePtxBody(module, name, [product = groupProductNamed(name)](Builder& b, llvm::Function* f) {
       return groupMma(b, f, product);
     });

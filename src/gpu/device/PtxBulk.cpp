@@ -33,6 +33,12 @@ void definePtxBulkBodies(llvm::Module& module) {
   definePtxBody(module, kWarpBarrierSymbol, [](Builder& b, llvm::Function*) -> Reg {
     return assembly(b, b.getVoidTy(), "bar.warp.sync 0xffffffff;", "", {}), nullptr;
   });
+  for (const std::string& name : declaredAs(module, kRegistersSymbol))
+    definePtxBody(module, name, [change = registersNamed(name)](Builder& b, llvm::Function*) -> Reg {
+      const std::string text =
+          fmt::format("setmaxnreg.{}.sync.aligned.u32 {};", change.takes ? "inc" : "dec", change.count);
+      return assembly(b, b.getVoidTy(), text, "", {}), nullptr;
+    });
   definePtxBody(module, kHereSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     return assembly(b, b.getInt32Ty(), "mov.b32 $0, $1;", "=r,r", {f->getArg(0)});
   });

@@ -83,7 +83,8 @@ class DeviceKernelEmitter final : StreamSource {
   DeviceKernel lowered() const {
     DeviceKernel k;
     k.threads = plan_.threads;
-    k.copyThreads = plan_.stream.byBoxes ? kWarp : 0;
+    k.copyThreads = plan_.stream.copyThreads;
+    k.registers = plan_.stream.registers;
     k.maps = plan_.stream.maps;
     k.streamed = static_cast<int>(plan_.stream.products.size());
     k.stages = plan_.stream.stages;
@@ -163,17 +164,20 @@ class DeviceKernelEmitter final : StreamSource {
           arrayView(operand, elementDType(arguments_.block(i).getType()), arguments_.arrayOf(i).shape, memoryOf(i)));
   }
 
-  /// Threads beyond the computing ones only copy, then return.
+  /// Threads beyond the computing ones do not compute: the first of them copies, and all return.
   void copyInOtherThreads(Reg first, Reg points, Reg step) {
     stream_.makeSignals();
     auto *copy = llvm::BasicBlock::Create(b_.getContext(), "copies", l_.function),
          *compute = llvm::BasicBlock::Create(b_.getContext(), "computes", l_.function);
     Reg threads = b_.getInt32(static_cast<uint32_t>(plan_.threads));
     b_.CreateCondBr(b_.CreateICmpUGE(l_.thread, threads), copy, compute);
+    const RegisterShares& registers = plan_.stream.registers;
     b_.SetInsertPoint(copy);
+    if (registers.copying) l_.device.returnRegisters(b_, registers.copying);
     l_.when(b_.CreateICmpEQ(l_.thread, threads), [&] { stream_.copyAll(first, points, step); });
     b_.CreateRetVoid();
     b_.SetInsertPoint(compute);
+    if (registers.computing) l_.device.takeRegisters(b_, registers.computing);
     l_.device.onlyFirst(plan_.threads);
     l_.hazards.clear();
   }

@@ -17,7 +17,8 @@ inline constexpr const char* kKernelSymbol = "smalti_kernel";
 
 struct DeviceKernel {
   int threads = 0;                              ///< of a block, which compute
-  int copyThreads = 0;                          ///< more threads, which only copy
+  int copyThreads = 0;                          ///< more threads, of which one copies
+  RegisterShares registers;                     ///< of both kinds
   std::vector<TensorMap> maps;                  ///< of the arrays that they copy from
   int64_t sharedBytes = 0, workspaceBytes = 0;  ///< of each block
   std::vector<int64_t>

@@ -107,6 +107,7 @@ class RegisterPlanner {
     for (const auto& [op, shape] : products) planStart(op);
     // Of all that is kept.
     if (sums() > mostSums(plan_.threads) * 5 / 4) keepNothing();
+    plan_.kept = sums();
     for (auto& [op, p] : plan_.products) {
       p.lhsInRegisters &= p.result != ProductResult::memory && spread_.contains(op->getOperand(0));
       if (p.lhsInRegisters) p.tile.lhsBytes = 0;

@@ -49,6 +49,7 @@ struct RegisterPlan {
   llvm::DenseSet<mlir::Operation*> clearing;                ///< branches that only set such refs to 0: products do so
   llvm::DenseMap<mlir::Operation*, mlir::Operation*> sums;  ///< by the op of `sum`, if there is a `start`: the product
   int threads = 0;                                          ///< of a block that the products want; 0: no products
+  int64_t kept = 0;                                         ///< registers of a thread that all of this occupies
 };
 
 /// Decides from the kernel and what the GPU has.

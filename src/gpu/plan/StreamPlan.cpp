@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gpu/device/Primitives.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
@@ -176,6 +177,24 @@ class StreamPlanner {
   bool byBoxes_;  ///< copies are of boxes, or by all threads
 };
 
+/// All threads of a block begin with an equal share of its registers, which does not suffice for many sums. A thread
+/// that copies needs few: where a whole warp group is added for it, that returns what it does not need, and the warp
+/// groups that multiply take it (PTX ISA, setmaxnreg: by warp groups, in units of 8, from 24 on). Of 256 + 128 threads,
+/// which begin with 168 each, the first have 240 and the others 24.
+void planThreads(StreamPlan& plan, const RegisterPlan& registers, const Architecture& architecture) {
+  // Of a block, and of a thread (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+  constexpr int kOfBlock = 64 << 10, kMostOfThread = 255, kUnit = 8, kGroup = 4 * kWarp, kCopying = 24;
+  // With no more an equal share suffices, and a processor may have room for two blocks.
+  constexpr int64_t kFewSums = 64;
+  plan.copyThreads = kWarp;
+  const int threads = registers.threads, all = threads + kGroup, equal = kOfBlock / all / kUnit * kUnit;
+  const bool byGroups = std::ranges::any_of(
+      plan.products, [](const StreamedProduct& p) { return p.tile.unit == ProductUnit::warpGroups; });
+  if (!architecture.hasWgmma() || !byGroups || registers.kept <= kFewSums || equal > kMostOfThread) return;
+  plan.copyThreads = kGroup;
+  plan.registers = {.copying = kCopying, .computing = (equal * all - kCopying * kGroup) / threads / kUnit * kUnit};
+}
+
 StreamPlan planStream(const KernelPackage& package, const RegisterPlan& registers, const cpu::GridPlan& grid,
                       const Architecture& architecture, bool byBoxes) {
   StreamPlan plan;
@@ -193,6 +212,7 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
       std::min<int64_t>(kMaxStages, (architecture.sharedBytes - kOtherSharedBytes - others) / plan.itemBytes));
   if (plan.stages < 2) return {};
   plan.byBoxes = byBoxes && planner.planBoxes(plan);
+  if (plan.byBoxes) planThreads(plan, registers, architecture);
   const StreamedProduct& first = plan.products.front();
   plan.crossesSteps = plan.byBoxes && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
                       registers.products.size() == 1 && !first.condition &&

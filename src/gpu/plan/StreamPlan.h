@@ -30,6 +30,12 @@ struct StreamedProduct {
   const StreamedOperand* operand(size_t side) const { return side == 1 ? &rhs : lhs ? &*lhs : nullptr; }
 };
 
+/// Registers of each thread after the kernel has shared them out: all threads begin with as many as the others. 0: it
+/// does not.
+struct RegisterShares {
+  int copying = 0, computing = 0;
+};
+
 /// The chunks of all steps are a sequence of items, each of which has a stage until it is multiplied.
 struct StreamPlan {
   std::vector<StreamedProduct> products;  ///< in the order of the kernel
@@ -38,6 +44,8 @@ struct StreamPlan {
   /// One thread more copies boxes of the arrays (TMA), and signals say when they are there and when they have been
   /// read; else all threads copy.
   bool byBoxes = false;
+  int copyThreads = 0;  ///< where boxes are copied: the threads added for that, of which one copies
+  RegisterShares registers;
   std::vector<TensorMap> maps;
   /// Products of warp groups may still be pending when the next step begins: there is one, it adds to scratch in
   /// registers, and whoever looks at that waits.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/Architecture.h"
+#include "gpu/device/Primitives.h"
 #include "gpu/driver/CudaDriver.h"
 #include "gpu/emit/Hazards.h"
 #include "gpu/ptx/CachedPtx.h"
@@ -53,6 +54,14 @@ TEST(Tools, ResourcesAreReadFromWhatPtxasPrints) {
   EXPECT_EQ(r.spillBytes, 8);
   EXPECT_EQ(r.stackBytes, 16);
   EXPECT_EQ(r.sharedBytes, 512);
+}
+
+TEST(Primitives, ChangesOfRegistersAreReadFromTheirNames) {
+  for (const bool takes : {false, true}) {
+    const RegisterChange read = registersNamed(registersName({.takes = takes, .count = 232}));
+    EXPECT_EQ(read.takes, takes);
+    EXPECT_EQ(read.count, 232);
+  }
 }
 
 DeviceKernel launchWithMaps() {

@@ -21,6 +21,10 @@ std::string launchText(const gpu::DeviceKernel& k) {
     text += fmt::format("  operands of {} are copied ahead over the steps of the grid: {} stages of {} bytes, by {}\n",
                         k.streamed == 1 ? std::string("a product") : fmt::format("{} products", k.streamed), k.stages,
                         term::grouped(k.stageBytes), k.copyThreads ? "an extra thread, in boxes" : "all threads");
+  if (k.registers.computing > 0)
+    text += fmt::format(
+        "  registers are shared out anew: {} to each of these threads, {} to each of {} others, of which one copies\n",
+        k.registers.computing, k.registers.copying, k.copyThreads);
   if (!k.sharedBounds.empty())
     text += fmt::format("  the points of {} are blocks{}\n",
                         k.sharedBounds.size() == 1 ? std::string("the first grid axis")
@@ -45,6 +49,8 @@ Result<CodeView> inspectCudaCode(const KernelPackage& kernel, const CodeRequest&
   view.text = launchText(code->lowered);
   view.figures = {{"threads", code->lowered.threads},
                   {"copy_threads", code->lowered.copyThreads},
+                  {"copy_registers", code->lowered.registers.copying},
+                  {"compute_registers", code->lowered.registers.computing},
                   {"streamed_products", code->lowered.streamed},
                   {"stages", code->lowered.stages},
                   {"stage_bytes", code->lowered.stageBytes},
@@ -61,8 +67,9 @@ Result<CodeView> inspectCudaCode(const KernelPackage& kernel, const CodeRequest&
     auto assembled = gpu::assemble(*ptxas, code->ptx, *architecture);
     if (!assembled) return fail(std::move(assembled.error()));
     const gpu::Resources& r = assembled->resources;
-    view.text += fmt::format("  {} registers a thread, {} bytes spilled, {} bytes of cubin\n", r.registers,
-                             r.spillBytes, term::grouped(static_cast<int64_t>(assembled->cubin.size())));
+    view.text += fmt::format("  {} registers a thread{}, {} bytes spilled, {} bytes of cubin\n", r.registers,
+                             code->lowered.registers.computing > 0 ? " at the launch" : "", r.spillBytes,
+                             term::grouped(static_cast<int64_t>(assembled->cubin.size())));
     view.figures.update({{"registers", r.registers},
                          {"spill_bytes", r.spillBytes},
                          {"stack_bytes", r.stackBytes},
