@@ -58,8 +58,27 @@ Lanes expByTable(llvm::ArrayRef<Lanes> operands) {
   return powerOf32nds(rounded, n, polynomial(r, kExpPiece) * r, x < kMinExpArgument);
 }
 
+/// 2^f, 0 where it is denormal: one instruction.
+Lanes exp2OfNvidia(Lanes f) {
+  return {f.code(), f.code().CreateIntrinsic(llvm::Intrinsic::nvvm_ex2_approx_ftz, {f.type()}, {f.value()})};
+}
+
+/// 2^n · 2^f with n + f = x log2(e). 2^n is always a normal number: for larger and smaller x, f is not small, and 2^f
+/// or the product overflows, is rounded to a denormal or to 0. 2^f is within 2 ulp (see exp2); the two roundings of f,
+/// of 2^-26 each, are less than half a ulp more.
+Lanes expByExp2(Lanes x) {
+  // 1.5 · 2^23, as above, with the bias of exponents: the low bits, moved up, are those of 2^n.
+  constexpr float kRoundWithBias = 12582912.0f + 127.0f;
+  const Lanes inRange = atMost(atLeast(x, -87.3), 88.0);
+  const Lanes rounded = fma(inRange, kLog2OfE[0], kRoundWithBias);
+  const Lanes n = rounded - kRoundWithBias;
+  const Lanes f = fma(x, kLog2OfE[1], fma(x, kLog2OfE[0], -n));
+  return exp2OfNvidia(f) * floatOf(bitsOf(rounded) << 23);
+}
+
 Lanes exp(Lanes operand) {
   if (hasWideLanes(operand)) return bySixteen(operand, expByTable);
+  if (isForNvidia(operand.code())) return expByExp2(operand);
   const Lanes x = atMost(atLeast(operand, kMinExpArgument), 88.8);
   const Reduced reduced = reduce(x);
   const Lanes r = reduced.remainder;

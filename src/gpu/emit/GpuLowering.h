@@ -71,6 +71,9 @@ class GpuLowering {
   View barrier;              ///< the barrier semaphore, where the kernel asks for it
   /// Products that are computed with a later op (RegisterPlan::sums).
   llvm::DenseMap<mlir::Operation*, std::shared_ptr<ProductForm>> waitingProducts;
+  /// Of reductions that have memory of their own for what warps exchange, and a slot: which half of it this point uses.
+  llvm::DenseMap<mlir::Operation*, View> exchanges;
+  Reg exchangeNumber = nullptr;
   Reg random[3] = {};  ///< slots of the random generator, where there is one (ops/Random.cpp)
 
   // ---- values

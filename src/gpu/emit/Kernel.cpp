@@ -10,6 +10,7 @@
 #include "gpu/emit/Edge.h"
 #include "gpu/emit/Points.h"
 #include "gpu/emit/Stream.h"
+#include "gpu/emit/ops/ReduceInRegisters.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsDebug.h"
 #include "ir/TpuOpsSync.h"
@@ -62,6 +63,11 @@ class DeviceKernelEmitter final : StreamSource {
     if (!plan_.stream.products.empty()) l_.stream = &stream_;
     if (plan_.stream.byBoxes) copyInOtherThreads(first, points, step);
     if (auto ok = arguments(); !ok) return ok;
+    if (pointsAreSteps()) {
+      exchanges_ = prepareExchanges(l_, kernel_.getBody().front());
+      l_.exchangeNumber = l_.slot(b_.getInt64Ty());
+      b_.CreateStore(l_.index(0), l_.exchangeNumber);
+    }
     l_.barrierNow();
     if (l_.stream) stream_.begin(first, points, step);
     NativeResult ok;
@@ -334,10 +340,19 @@ class DeviceKernelEmitter final : StreamSource {
       if (w.plan->isOutput && w.plan->isPartial)
         ifUniform(b_.CreateNot(w.whole), [&, &w = w] { storeInside(l_, edge(w)); });
     l_.countRound();
-    if (rank() == static_cast<size_t>(shared()) && plan_.stream.products.empty()) l_.hazards.forget(sharedArrays());
-    l_.barrierNow();  // steps begin and end with threads that have seen all
+    if (pointsAreSteps()) {
+      l_.hazards.forget(sharedArrays());
+      l_.hazards.forget(exchanges_);
+      if (!exchanges_.empty())
+        b_.CreateStore(b_.CreateXor(b_.CreateLoad(b_.getInt64Ty(), l_.exchangeNumber), b_.getInt64(1)),
+                       l_.exchangeNumber);
+    }
+    l_.barrierNow();  // other steps begin and end with threads that have seen all
     return {};
   }
+
+  /// Whether each point of the shared axes is one step, and no stream needs all threads between points.
+  bool pointsAreSteps() const { return rank() == static_cast<size_t>(shared()) && plan_.stream.products.empty(); }
 
   /// Arrays in which the threads of a block need not wait for each other between two points of the shared axes, as
   /// those of different blocks do not: no point reads or writes what another one writes.
@@ -476,6 +491,7 @@ class DeviceKernelEmitter final : StreamSource {
   Stream stream_;
   llvm::GlobalVariable* workspaceSize_ = nullptr;
   std::vector<View> arrays_;  ///< by block
+  MemorySet exchanges_;       ///< that reductions use in turns (prepareExchanges)
   std::vector<Reg> indices_;
   std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;
 };

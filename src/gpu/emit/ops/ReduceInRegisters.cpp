@@ -43,13 +43,48 @@ Reg combineAll(Builder& b, const RegisterReduction& r, std::vector<Reg> elements
   return elements.front();
 }
 
+/// What each warp makes of its elements.
+struct Parts {
+  DType dtype;
+  Shape shape;
+};
+
+Parts partsOf(const GpuLowering& l, const RegisterReduction& r) {
+  return {cpu::isNarrowFloat(r.dtype) ? DType::f32 : r.dtype, Shape{r.results, l.plan.threads / kWarp}};
+}
+
+View roomFor(GpuLowering& l, mlir::Operation& op, const Parts& parts) {
+  const auto found = l.exchanges.find(&op);
+  if (found == l.exchanges.end()) return l.allocate(parts.dtype, parts.shape);
+  View room = found->second;
+  Reg number = l.b.CreateLoad(l.b.getInt64Ty(), l.exchangeNumber);
+  room.base = cpu::elementPointer(l.b, room, ElementIndex{number, l.index(0), l.index(0)});
+  room.shape = parts.shape;
+  room.strides = cpu::denseStrides(l.b, parts.shape);
+  return room;
+}
+
 }  // namespace
+
+MemorySet prepareExchanges(GpuLowering& l, mlir::Block& body) {
+  constexpr size_t kMost = 8;
+  MemorySet memories;
+  for (mlir::Operation& op : body) {
+    const auto reduction = reductionInRegisters(l, op);
+    if (!reduction || memories.size() == kMost) continue;
+    const Parts parts = partsOf(l, *reduction);
+    View both = l.allocate(parts.dtype, Shape{2, parts.shape[0], parts.shape[1]});
+    memories.insert(both.memory);
+    l.exchanges[&op] = std::move(both);
+  }
+  return memories;
+}
 
 NativeResult reduceInRegisters(GpuLowering& l, mlir::Operation& op, const RegisterReduction& r) {
   Builder& b = l.b;
   const mlir::Value source = op.getOperand(0), acc = op.getOperand(1), result = op.getResult(0);
   const int64_t warps = l.plan.threads / kWarp;
-  const View between = l.allocate(cpu::isNarrowFloat(r.dtype) ? DType::f32 : r.dtype, Shape{r.results, warps});
+  const View between = roomFor(l, op, partsOf(l, r));
   MemorySet reads = l.reads(source);
   const MemorySet more = l.reads(acc);
   reads.insert(more.begin(), more.end());
@@ -94,7 +129,7 @@ NativeResult reduceInRegisters(GpuLowering& l, mlir::Operation& op, const Regist
     results.push_back(
         cpu::roundTo(b, r.dtype, cpu::combine(b, r.kind, r.dtype, start, combineAll(b, r, std::move(parts)))));
   }
-  l.hazards.handOver(between.memory);
+  if (!l.exchanges.contains(&op)) l.hazards.handOver(between.memory);
   if (isVector(result))
     l.setKnown(result, std::move(results));
   else

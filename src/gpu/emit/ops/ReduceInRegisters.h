@@ -23,4 +23,10 @@ struct RegisterReduction {
 std::optional<RegisterReduction> reductionInRegisters(const GpuLowering&, mlir::Operation&);
 NativeResult reduceInRegisters(GpuLowering&, mlir::Operation&, const RegisterReduction&);
 
+/// Makes room for the parts that warps exchange in the reductions of a point: twice, for points with odd numbers and
+/// for others, and used for nothing else. No thread then waits for those that still read the parts of an earlier
+/// reduction, or of the point before; the same memory is written two points later, after the barrier of a reduction in
+/// between. Gives the memories, which need no barrier between points.
+MemorySet prepareExchanges(GpuLowering&, mlir::Block& body);
+
 }  // namespace smalti::gpu
