@@ -432,6 +432,7 @@ def test_elements_are_accessed_by_16_bytes(run, tmp_path, dtype, elements):
     assert len(re.findall(rf"ld\.global\.{vector}", done.stdout)) == per_thread, done.stdout
     assert len(re.findall(rf"st\.global\.{vector}", done.stdout)) == per_thread, done.stdout
     assert "bar.sync" not in done.stdout
+    assert ".minnctapersm 1\n" in done.stdout
 
 
 def softmax_kernel(rows, columns, dtype):
@@ -505,6 +506,7 @@ def test_rows_in_registers_are_read_once(run, tmp_path):
     assert done.stdout.count("cvt.rn.bf16x2.f32") == 8  # neighbours are rounded together
     assert done.stdout.count("bar.sync") == 2  # one for each reduction, none between points
     assert done.stdout.count("ex2.approx.ftz.f32") == 16
+    assert ".minnctapersm 5" in done.stdout  # while some blocks of threads reduce, others load
 
 
 @pytest.mark.parametrize("seed", ["0", "7", "8", "9"])

@@ -67,6 +67,7 @@ class DeviceKernelEmitter final : StreamSource {
       exchanges_ = prepareExchanges(l_, kernel_.getBody().front());
       l_.exchangeNumber = l_.slot(b_.getInt64Ty());
       b_.CreateStore(l_.index(0), l_.exchangeNumber);
+      if (hasRoomForMoreBlocks()) l_.function->addFnAttr(kMinBlocks, "5");
     }
     l_.barrierNow();
     if (l_.stream) stream_.begin(first, points, step);
@@ -349,6 +350,17 @@ class DeviceKernelEmitter final : StreamSource {
     }
     l_.barrierNow();  // other steps begin and end with threads that have seen all
     return {};
+  }
+
+  /// Whether 48 registers per thread, with which five blocks of threads run on a processor at once, suffice for rows in
+  /// registers: while threads reduce a row, those of other blocks load theirs.
+  bool hasRoomForMoreBlocks() const {
+    constexpr int64_t kThreads = 256, kMostElements = 16;
+    constexpr size_t kMostBlocks = 4;
+    if (exchanges_.empty() || plan_.threads != kThreads || arguments_.numBlocks() > kMostBlocks) return false;
+    for (size_t i = 0; i < arguments_.numBlocks(); ++i)
+      if (num_elements(shapeOf(arguments_.block(i).getType())) > kThreads * kMostElements) return false;
+    return true;
   }
 
   /// Whether each point of the shared axes is one step, and no stream needs all threads between points.

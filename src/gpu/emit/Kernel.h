@@ -33,6 +33,10 @@ struct DeviceKernel {
   int allThreads() const { return threads + copyThreads; }
 };
 
+/// Attribute of a kernel's function: how many blocks of threads run on a processor at once. ptxas limits registers
+/// accordingly.
+inline constexpr const char* kMinBlocks = "nvvm.minctasm";
+
 /// On a GPU, arrays begin at multiples of this.
 inline constexpr uint64_t kArrayAlignment = 16;
 

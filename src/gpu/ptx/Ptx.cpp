@@ -102,7 +102,7 @@ Result<PtxKernel> compileToPtx(const KernelPackage& package, const Architecture&
   // All threads of a block, so that ptxas knows how many registers each may have.
   kernel->addFnAttr("nvvm.maxntid", std::to_string(lowered->allThreads()));
   // Otherwise ptxas may spill registers to make room for more blocks.
-  kernel->addFnAttr("nvvm.minctasm", "1");
+  if (!kernel->hasFnAttribute(kMinBlocks)) kernel->addFnAttr(kMinBlocks, "1");
   std::string problem;
   llvm::raw_string_ostream problemStream(problem);
   if (llvm::verifyModule(module, &problemStream))
