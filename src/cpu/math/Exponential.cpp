@@ -58,13 +58,15 @@ Lanes expByTable(llvm::ArrayRef<Lanes> operands) {
   return powerOf32nds(rounded, n, polynomial(r, kExpPiece) * r, x < kMinExpArgument);
 }
 
-/// 2^f, 0 where it is denormal: one instruction.
-Lanes exp2OfNvidia(Lanes f) {
-  return {f.code(), f.code().CreateIntrinsic(llvm::Intrinsic::nvvm_ex2_approx_ftz, {f.type()}, {f.value()})};
+/// 2^f by the instruction, within 2 ulp (CUDA C++ Programming Guide, "Mathematical Functions"). Without denormals,
+/// where they are 0, it is one.
+Lanes exp2OfNvidia(Lanes f, bool denormals = false) {
+  const auto id = denormals ? llvm::Intrinsic::nvvm_ex2_approx : llvm::Intrinsic::nvvm_ex2_approx_ftz;
+  return {f.code(), f.code().CreateIntrinsic(id, {f.type()}, {f.value()})};
 }
 
 /// 2^n · 2^f with n + f = x log2(e). 2^n is always a normal number: for larger and smaller x, f is not small, and 2^f
-/// or the product overflows, is rounded to a denormal or to 0. 2^f is within 2 ulp (see exp2); the two roundings of f,
+/// or the product overflows, is rounded to a denormal or to 0. 2^f is within 2 ulp; the two roundings of f,
 /// of 2^-26 each, are less than half a ulp more.
 Lanes expByExp2(Lanes x) {
   // 1.5 · 2^23, as above, with the bias of exponents: the low bits, moved up, are those of 2^n.
@@ -125,11 +127,7 @@ Range rangeOf(Lanes x) {
 Lanes exp2(Lanes operand) {
   if (hasWideLanes(operand)) return bySixteen(operand, exp2ByTable);
   const Range range = rangeOf(operand);
-  // Within 2 ulp (CUDA C++ Programming Guide, "Mathematical Functions"); with `ftz` it is one instruction.
-  if (isForNvidia(operand.code()))
-    return {operand.code(), operand.code().CreateIntrinsic(range == Range::any ? llvm::Intrinsic::nvvm_ex2_approx
-                                                                               : llvm::Intrinsic::nvvm_ex2_approx_ftz,
-                                                           {operand.type()}, {operand.value()})};
+  if (isForNvidia(operand.code())) return exp2OfNvidia(operand, range == Range::any);
   const Lanes x = atMost(range == Range::normal ? operand : atLeast(operand, kMinExp2Argument), 128.25);
   const Lanes rounded = x + kRound;
   const Lanes f = x - (rounded - kRound);

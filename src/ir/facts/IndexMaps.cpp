@@ -207,28 +207,28 @@ bool IndexMapFacts::staysIn(size_t coordinate, int64_t count, std::span<const in
   return range && range->low >= 0 && range->high < count;
 }
 
-/// Includes all values over the grid.
+/// Includes all values over the grid. The ops are looked at in order, each once, however often a value is used.
 std::optional<AffineForm::Range> IndexMapFacts::rangeOf(mlir::Value v, std::span<const int64_t> grid) const {
   using Range = AffineForm::Range;
-  if (const AffineForm* form = formIn(forms_, v)) return form->rangeOn(grid);
-  mlir::Operation* op = v.getDefiningOp();
-  if (!op) return std::nullopt;
-  const auto both = [&](unsigned first, auto&& combined) -> std::optional<Range> {
-    const auto a = rangeOf(op->getOperand(first), grid), b = rangeOf(op->getOperand(first + 1), grid);
-    return a && b ? std::optional<Range>(combined(*a, *b)) : std::nullopt;
+  llvm::DenseMap<mlir::Value, Range> known;  // of values without a form
+  const auto of = [&](mlir::Value x) -> std::optional<Range> {
+    if (const AffineForm* form = formIn(forms_, x)) return form->rangeOn(grid);
+    const auto found = known.find(x);
+    return found == known.end() ? std::nullopt : std::optional(found->second);
   };
   using namespace mlir::arith;
-  return llvm::TypeSwitch<mlir::Operation*, std::optional<Range>>(op)
-      .Case<MinSIOp>([&](auto) {
-        return both(0, [](Range a, Range b) { return Range{std::min(a.low, b.low), std::min(a.high, b.high)}; });
-      })
-      .Case<MaxSIOp>([&](auto) {
-        return both(0, [](Range a, Range b) { return Range{std::max(a.low, b.low), std::max(a.high, b.high)}; });
-      })
-      .Case<SelectOp>([&](auto) {
-        return both(1, [](Range a, Range b) { return Range{std::min(a.low, b.low), std::max(a.high, b.high)}; });
-      })
-      .Default([](auto) { return std::nullopt; });
+  mlir::Operation* last = formIn(forms_, v) ? nullptr : v.getDefiningOp();
+  for (mlir::Operation* op = last ? &last->getBlock()->front() : nullptr; op;
+       op = op == last ? nullptr : op->getNextNode()) {
+    if (!llvm::isa<MinSIOp, MaxSIOp, SelectOp>(op)) continue;
+    const unsigned first = llvm::isa<SelectOp>(op) ? 1 : 0;
+    const auto a = of(op->getOperand(first)), b = of(op->getOperand(first + 1));
+    if (!a || !b) continue;
+    const auto [low, high] = std::minmax(a->low, b->low);
+    const auto [least, most] = std::minmax(a->high, b->high);
+    known[op->getResult(0)] = {llvm::isa<MaxSIOp>(op) ? high : low, llvm::isa<MinSIOp>(op) ? least : most};
+  }
+  return of(v);
 }
 
 std::optional<std::vector<int64_t>> IndexMapFacts::blockAt(std::span<const int64_t> step,
