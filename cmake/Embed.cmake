@@ -1,6 +1,6 @@
 # Writes a C++ file that holds other files:
 # cmake -DOUT=… -DNAMESPACE=… -DFUNCTION=… "-DFILES=a;b" -P Embed.cmake
-set(TEXT "// Made by cmake/Embed.cmake.\n#include <array>\n#include <span>\n\n#include \"base/EmbeddedFile.h\"\n\n")
+set(TEXT "// Made by cmake/Embed.cmake.\n#include <array>\n#include <span>\n\n#include \"base/io/EmbeddedFile.h\"\n\n")
 string(APPEND TEXT "namespace ${NAMESPACE} {\n\nstd::span<const smalti::EmbeddedFile> ${FUNCTION}();\n")
 string(APPEND TEXT "std::span<const smalti::EmbeddedFile> ${FUNCTION}() {\n")
 set(ROWS "")

@@ -16,7 +16,7 @@ function(smalti_layer NAME)
 endfunction()
 
 # smalti_embed(LAYER NAMESPACE FUNCTION FILE…): the files become part of the layer; NAMESPACE::FUNCTION() gives them
-# (src/base/EmbeddedFile.h).
+# (src/base/io/EmbeddedFile.h).
 function(smalti_embed LAYER NAMESPACE FUNCTION)
   set(OUT ${CMAKE_CURRENT_BINARY_DIR}/Embedded_${FUNCTION}.cpp)
   set(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake)

@@ -65,9 +65,9 @@ def check_without_code(folders):
 
 
 def check_crowded(most=30):
-    """No folder of native code exceeds the limit on its number of files."""
+    """No folder of src exceeds the limit on its number of files."""
     problems = []
-    for folder in sorted(p for layer in ("cpu", "gpu") for p in (ROOT / "src" / layer).rglob("*") if p.is_dir()):
+    for folder in sorted(p for p in (ROOT / "src").rglob("*") if p.is_dir()):
         count = sum(p.suffix in (".h", ".cpp") for p in folder.iterdir())
         if count > most:
             problems.append(f"{folder.relative_to(ROOT)}: {count} sources, at most {most} in a folder")

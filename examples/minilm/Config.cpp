@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/File.h"
+#include "base/io/File.h"
 
 namespace smalti::minilm {
 namespace {

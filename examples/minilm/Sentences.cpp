@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "Unicode.h"
-#include "base/File.h"
+#include "base/io/File.h"
 
 namespace smalti::minilm {
 namespace {

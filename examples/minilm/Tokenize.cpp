@@ -5,7 +5,7 @@
 #include "Model.h"
 #include "Sentences.h"
 #include "Texts.h"
-#include "base/File.h"
+#include "base/io/File.h"
 #include "driver/term/Table.h"
 
 namespace smalti::minilm {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "Unicode.h"
-#include "base/File.h"
+#include "base/io/File.h"
 
 namespace smalti::minilm {
 namespace {

@@ -1,6 +1,6 @@
 #include "smalti/array.h"
 
-#include "base/BlockMemory.h"
+#include "base/memory/BlockMemory.h"
 
 #include <cstdlib>
 #include <cstring>

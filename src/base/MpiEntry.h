@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/Processes.h"
+#include "base/process/Processes.h"
 
 namespace smalti {
 

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "base/MemoryAccount.h"
+#include "base/memory/MemoryAccount.h"
 #include "cpu/MeasuredKernel.h"
 #include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/KernelStorage.h"
+#include "base/memory/KernelStorage.h"
 #include "cpu/runtime/CallArrays.h"
 #include "cpu/runtime/Pool.h"
 #include "ir/KernelArguments.h"

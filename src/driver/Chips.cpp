@@ -1,6 +1,6 @@
 #include "smalti/chips.h"
 
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "interop/Interop.h"
 #include "interop/npy/Npy.h"
 

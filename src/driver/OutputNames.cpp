@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "cpu/aot/Aot.h"
 
 namespace smalti::driver {

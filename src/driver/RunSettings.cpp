@@ -2,7 +2,7 @@
 
 #include "driver/target/Target.h"
 #include "machine/observers/Registry.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::driver {
 

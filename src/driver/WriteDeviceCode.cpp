@@ -1,6 +1,6 @@
 #include "driver/WriteDeviceCode.h"
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "driver/OutputNames.h"
 #include "driver/target/cuda/Cuda.h"
 #include "gpu/NoDeviceCode.h"

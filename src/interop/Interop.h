@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "ir/KernelPackage.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::interop {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/ProcessRun.h"
+#include "base/process/ProcessRun.h"
 #include "machine/Transport.h"
 
 namespace smalti::machine {

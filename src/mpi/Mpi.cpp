@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/MpiEntry.h"
-#include "base/StoppedProcess.h"
+#include "base/process/StoppedProcess.h"
 #include "mpi/PeerMonitor.h"
 
 namespace smalti {

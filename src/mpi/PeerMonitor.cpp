@@ -16,7 +16,7 @@
 #include <random>
 #include <sstream>
 
-#include "base/StoppedProcess.h"
+#include "base/process/StoppedProcess.h"
 
 namespace smalti {
 namespace {

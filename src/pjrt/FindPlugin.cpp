@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/PythonPackages.h"
+#include "base/process/PythonPackages.h"
 
 namespace smalti::pjrt {
 namespace {

@@ -1,5 +1,6 @@
 // Ops of several devices: the op's name → the function that computes what devices receive from what others send.
-// src/ir/Exchange.h defines senders and receivers. Adding an op: its row there, in src/ir/PlainOps.cpp, and one here.
+// src/ir/program/Exchange.h defines senders and receivers. Adding an op: its row there, in src/ir/program/PlainOps.cpp,
+// and one here.
 #pragma once
 
 #include "eval/Elementwise.h"

@@ -1,5 +1,5 @@
 // Plain array ops on one device: the op's name → the function that computes it with src/eval.
-// Adding an op: its row in src/ir/PlainOps.cpp (name and types) and one row here (src/plain/*.cpp).
+// Adding an op: its row in src/ir/program/PlainOps.cpp (name and types) and one row here (src/plain/*.cpp).
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 #include "eval/Contract.h"
 #include "eval/Numerics.h"
 #include "eval/Tensor.h"
-#include "ir/PlainOps.h"
+#include "ir/program/PlainOps.h"
 
 namespace smalti::plain {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ir/KernelPackage.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::sim {
 

@@ -8,7 +8,7 @@
 
 #include "ir/KernelPackage.h"
 #include "sim/Clock.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::sim {
 

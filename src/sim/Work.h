@@ -7,7 +7,7 @@
 
 #include "mlir/IR/Operation.h"
 
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::sim {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "ir/KernelPackage.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::tpu {
 

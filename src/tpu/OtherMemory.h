@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/KernelPackage.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::tpu {
 

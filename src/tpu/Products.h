@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/TpuOps.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::tpu {
 

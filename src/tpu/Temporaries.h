@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/KernelPackage.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::tpu {
 

@@ -6,7 +6,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 #include "smalti/array.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::tpu {
 

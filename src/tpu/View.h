@@ -8,7 +8,7 @@
 
 #include "ir/Tpu.h"
 #include "smalti/array.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::tpu {
 

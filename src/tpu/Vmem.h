@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "ir/KernelPackage.h"
-#include "tpu/Chip.h"
 #include "tpu/Legality.h"
 #include "tpu/Temporaries.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::tpu {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "ir/KernelPackage.h"
-#include "tpu/Chip.h"
 #include "tpu/Vmem.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::tpu {
 

@@ -1,4 +1,4 @@
-// Takes the place of base/BlockMemory.cpp in this program.
+// Takes the place of base/memory/BlockMemory.cpp in this program.
 #include "GuardedBlocks.h"
 
 #include <sys/mman.h>
@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/BlockMemory.h"
-#include "base/Bytes.h"
+#include "base/io/Bytes.h"
+#include "base/memory/BlockMemory.h"
 
 namespace smalti {
 namespace fuzz {

@@ -5,7 +5,7 @@
 #include <deque>
 #include <mutex>
 
-#include "base/Processes.h"
+#include "base/process/Processes.h"
 
 namespace smalti::test {
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "base/File.h"
+#include "base/io/File.h"
 
 namespace smalti::cpu {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "cpu/inspect/InnerLoop.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"

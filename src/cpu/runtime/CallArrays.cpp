@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/ArrayPiece.h"
-#include "base/KernelStorage.h"
 #include "base/Success.h"
+#include "base/memory/KernelStorage.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
 #include "ir/facts/OpFamilies.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/MemoryAccount.h"
+#include "base/memory/MemoryAccount.h"
 #include "eval/Poison.h"
 #include "ir/KernelPackage.h"
 #include "llvm/ADT/SmallVector.h"

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "base/BlockMemory.h"
+#include "base/memory/BlockMemory.h"
 
 namespace smalti::cpu {
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "base/BlockMemory.h"
-#include "base/ProcessRun.h"
+#include "base/memory/BlockMemory.h"
+#include "base/process/ProcessRun.h"
 #include "cpu/runtime/Devices.h"
 
 namespace smalti::cpu {

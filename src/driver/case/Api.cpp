@@ -1,7 +1,7 @@
 // The public API of recorded cases (smalti/conform.h).
-#include "base/ForkGate.h"
 #include "base/Guarded.h"
 #include "base/Settings.h"
+#include "base/process/ForkGate.h"
 #include "driver/case/Case.h"
 #include "driver/case/RunCase.h"
 #include "ir/Lifetime.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "interop/config/JsonNesting.h"
 #include "interop/npy/Npy.h"
 

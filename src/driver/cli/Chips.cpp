@@ -4,7 +4,7 @@
 
 #include "driver/cli/Verbs.h"
 #include "driver/term/Table.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::cli {
 namespace {

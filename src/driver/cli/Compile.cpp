@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/File.h"
 #include "base/Text.h"
+#include "base/io/File.h"
 #include "driver/cli/Compile.h"
 #include "driver/cli/check/ErrorsOnce.h"
 #include "driver/compile/Judge.h"
@@ -15,7 +15,7 @@
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
 #include "pjrt/FindPlugin.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::cli {
 namespace {

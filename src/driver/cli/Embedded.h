@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "base/EmbeddedFile.h"
+#include "base/io/EmbeddedFile.h"
 
 namespace smalti::cli {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "driver/WriteDeviceCode.h"
 #include "driver/WriteObject.h"
 #include "driver/cli/Verbs.h"

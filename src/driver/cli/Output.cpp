@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 
 namespace smalti::cli {
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "driver/case/ChildFailure.h"
 #include "driver/case/Children.h"
 #include "driver/case/RunInChild.h"
@@ -16,7 +16,7 @@
 #include "pjrt/CompileOptions.h"
 #include "pjrt/Refusals.h"
 #include "pjrt/TpuCompiler.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::driver {
 namespace {

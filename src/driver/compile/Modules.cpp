@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "driver/Module.h"
 #include "driver/case/Case.h"
 #include "driver/compile/AssumeShapes.h"

@@ -1,7 +1,7 @@
 // MPI is not linked but loaded where a program needs it: libsmalti_mpi.so, made for the MPI that the machine has.
 #pragma once
 
-#include "base/Processes.h"
+#include "base/process/Processes.h"
 
 namespace smalti::driver {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "base/ByteStream.h"
-#include "base/StoppedProcess.h"
+#include "base/io/ByteStream.h"
+#include "base/process/StoppedProcess.h"
 #include "driver/processes/LoadMpi.h"
 #include "driver/processes/SimulatedNetwork.h"
 #include "driver/program/TimeLimit.h"

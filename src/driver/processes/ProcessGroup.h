@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ByteStream.h"
-#include "base/ProcessRun.h"
-#include "base/Processes.h"
-#include "ir/Program.h"
+#include "base/io/ByteStream.h"
+#include "base/process/ProcessRun.h"
+#include "base/process/Processes.h"
+#include "ir/program/Program.h"
 
 namespace smalti::driver {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::driver {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/Processes.h"
+#include "base/process/Processes.h"
 
 namespace smalti::driver {
 

@@ -9,7 +9,7 @@
 #include "driver/processes/ProcessGroup.h"
 #include "driver/program/Part.h"
 #include "eval/Elementwise.h"
-#include "ir/Exchange.h"
+#include "ir/program/Exchange.h"
 
 namespace smalti::driver {
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
-#include "ir/Exchange.h"
-#include "ir/Program.h"
+#include "ir/program/Exchange.h"
+#include "ir/program/Program.h"
 
 namespace smalti::driver {
 

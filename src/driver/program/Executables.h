@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/Executable.h"
-#include "base/ForkGate.h"
+#include "base/process/ForkGate.h"
 #include "driver/program/RunProgram.h"
 
 namespace smalti::driver {

@@ -10,7 +10,7 @@
 #include "base/Success.h"
 #include "driver/program/ProgramRunner.h"
 #include "eval/Shape.h"
-#include "ir/Exchange.h"
+#include "ir/program/Exchange.h"
 
 namespace smalti::driver {
 namespace {

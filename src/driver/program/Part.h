@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::driver {
 

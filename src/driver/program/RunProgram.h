@@ -8,7 +8,7 @@
 
 #include "base/Options.h"
 #include "driver/target/Target.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::driver {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/ByteStream.h"
+#include "base/io/ByteStream.h"
 #include "driver/program/ProgramRunner.h"
 #include "llvm/Support/xxhash.h"
 #include "machine/ProcessTransport.h"

@@ -11,7 +11,7 @@
 
 #include "driver/target/RunOptions.h"
 #include "ir/KernelPackage.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "machine/Machine.h"
 
 namespace smalti::gpu {

@@ -7,7 +7,7 @@
 
 #include "ir/KernelPackage.h"
 #include "sim/Time.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::driver {
 

@@ -1,8 +1,8 @@
 // How long collectives take between devices.
 #pragma once
 
-#include "ir/Program.h"
-#include "tpu/Chip.h"
+#include "ir/program/Program.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::driver {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::driver {
 

@@ -10,7 +10,7 @@
 #include "driver/time/Fusions.h"
 #include "driver/time/Known.h"
 #include "driver/time/TimeParts.h"
-#include "ir/Exchange.h"
+#include "ir/program/Exchange.h"
 
 namespace smalti::driver {
 namespace {

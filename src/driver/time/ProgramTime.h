@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "sim/Time.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::driver {
 

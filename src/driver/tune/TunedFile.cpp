@@ -16,8 +16,8 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
-#include "base/File.h"
 #include "base/Text.h"
+#include "base/io/File.h"
 #include "cpu/Processor.h"
 
 namespace smalti::driver {

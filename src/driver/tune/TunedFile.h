@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "smalti/autotune.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::driver {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/MemoryAccount.h"
+#include "base/memory/MemoryAccount.h"
 #include "cpu/runtime/CallArrays.h"
 #include "gpu/driver/DeviceMemory.h"
 

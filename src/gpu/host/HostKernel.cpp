@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/MemoryAccount.h"
+#include "base/memory/MemoryAccount.h"
 #include "cpu/jit/Jit.h"
 #include "cpu/runtime/CallArrays.h"
 #include "gpu/NoDeviceCode.h"

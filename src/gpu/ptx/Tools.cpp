@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
-#include "base/PythonPackages.h"
+#include "base/io/File.h"
+#include "base/process/PythonPackages.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Program.h"

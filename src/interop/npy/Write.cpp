@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "interop/npy/Npy.h"
 
 namespace smalti::interop {

@@ -2,7 +2,7 @@
 // @SPMDShardToFullShape around a call, with shardings as HLO writes them.
 #pragma once
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::interop::stablehlo {
 

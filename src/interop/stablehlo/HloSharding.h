@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::interop::stablehlo {
 

@@ -6,7 +6,7 @@
 #include "interop/Limits.h"
 #include "interop/stablehlo/Parser.h"
 #include "interop/stablehlo/Sharding.h"
-#include "ir/PlainOps.h"
+#include "ir/program/PlainOps.h"
 
 namespace smalti::interop::stablehlo {
 namespace {

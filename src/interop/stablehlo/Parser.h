@@ -6,7 +6,7 @@
 
 #include "interop/stablehlo/Locations.h"
 #include "interop/stablehlo/Syntax.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::interop::stablehlo {
 

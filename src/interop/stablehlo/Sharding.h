@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interop/stablehlo/Syntax.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::interop::stablehlo {
 

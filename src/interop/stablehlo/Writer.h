@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/PlainOps.h"
-#include "ir/Program.h"
+#include "ir/program/PlainOps.h"
+#include "ir/program/Program.h"
 
 namespace smalti::interop::stablehlo {
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/Executable.h"
-#include "base/ForkGate.h"
 #include "base/Options.h"
-#include "ir/Program.h"
+#include "base/process/ForkGate.h"
+#include "ir/program/Program.h"
 
 namespace smalti {
 class Lowered;

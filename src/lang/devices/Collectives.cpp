@@ -1,5 +1,5 @@
-// Communication between devices of a shard_map, recorded as JAX lowers it: the ops of ir/Exchange.h, whose groups are
-// numbers of devices.
+// Communication between devices of a shard_map, recorded as JAX lowers it: the ops of ir/program/Exchange.h, whose
+// groups are numbers of devices.
 #include "smalti/collectives.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // `placeMeshes` makes the Program's.
 #pragma once
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::lang {
 

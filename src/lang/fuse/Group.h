@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::lang {
 

@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "eval/Elementwise.h"
-#include "ir/TypeRules.h"
+#include "ir/program/TypeRules.h"
 #include "lang/cost/Cost.h"
 #include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"

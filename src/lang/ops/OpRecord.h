@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/PlainOps.h"
+#include "ir/program/PlainOps.h"
 #include "plain/PlainEvaluators.h"
 #include "smalti/specs.h"
 
@@ -54,7 +54,7 @@ struct ControlRules;
 struct OpRecord {
   std::string_view name;          ///< in a Function: StableHLO's where it has the op
   std::string_view jaxName = {};  ///< JAX's name, in a jaxpr and in messages; empty: the same
-  /// What is wrong with an op's types; null: the rule of the plain op of this name (ir/PlainOps.h).
+  /// What is wrong with an op's types; null: the rule of the plain op of this name (ir/program/PlainOps.h).
   TypeRule types = nullptr;
   /// The value on arrays; null: that of the plain op of this name (src/plain), or the op exists in kernels only.
   plain::PlainEvaluator evaluate = nullptr;

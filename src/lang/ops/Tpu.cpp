@@ -11,7 +11,7 @@
 #include "eval/Elementwise.h"
 #include "eval/Shape.h"
 #include "ir/Tpu.h"
-#include "ir/TypeRules.h"
+#include "ir/program/TypeRules.h"
 #include "lang/eager/Eager.h"
 #include "lang/lower/DialectLowering.h"
 #include "lang/ops/OpRecord.h"

@@ -1,8 +1,8 @@
 // Tracing: while a kernel (or an index map) runs, every op of the language is recorded instead of computed.
 //
-// A trace is a `Function` of ir/Program.h: the same `Op`s as plain array programs, with StableHLO's names, and besides
-// them them the ops that only kernels have ("get", "swap", "program_id", "dma_start" …). Values of an outer block may
-// be used in the regions of its ops. Refs are values too; what they refer to stands in `refs`.
+// A trace is a `Function` of ir/program/Program.h: the same `Op`s as plain array programs, with StableHLO's names, and
+// besides them them the ops that only kernels have ("get", "swap", "program_id", "dma_start" …). Values of an outer
+// block may be used in the regions of its ops. Refs are values too; what they refer to stands in `refs`.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "lang/trace/Tracer.h"
 #include "smalti/kernel_types.h"
 #include "smalti/ref.h"

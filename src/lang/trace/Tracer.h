@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 #include "lang/ops/OpRecord.h"
 #include "smalti/operand.h"
 

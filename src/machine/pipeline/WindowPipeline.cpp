@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/KernelStorage.h"
+#include "base/memory/KernelStorage.h"
 #include "machine/runtime/Compiled.h"
 
 namespace smalti::machine {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/MemoryAccount.h"
+#include "base/memory/MemoryAccount.h"
 #include "machine/Address.h"
 
 namespace smalti::machine {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "base/ByteStream.h"
+#include "base/io/ByteStream.h"
 #include "machine/Transport.h"
 
 namespace smalti::machine {

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "base/KernelStorage.h"
 #include "base/RowMajor.h"
 #include "base/Success.h"
+#include "base/memory/KernelStorage.h"
 #include "eval/Shape.h"
 #include "ir/BlockGeometry.h"
 #include "machine/runtime/Runtime.h"

@@ -1,4 +1,4 @@
-#include "base/BlockMemory.h"
+#include "base/memory/BlockMemory.h"
 
 #include <cstdint>
 #include <cstring>

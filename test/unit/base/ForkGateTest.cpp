@@ -1,5 +1,5 @@
 // A fork waits for work that it must not cut in two.
-#include "base/ForkGate.h"
+#include "base/process/ForkGate.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/BlockMemory.h"
+#include "base/memory/BlockMemory.h"
 
 namespace smalti {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "driver/Module.h"
 
 namespace smalti::driver {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "RunText.h"
-#include "base/File.h"
+#include "base/io/File.h"
 #include "driver/RunSettings.h"
 #include "driver/case/Conform.h"
 #include "driver/case/ModuleOrCase.h"

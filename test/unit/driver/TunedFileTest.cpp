@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 
 namespace smalti::driver {
 namespace {

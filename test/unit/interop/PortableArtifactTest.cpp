@@ -4,7 +4,7 @@
 #include <random>
 
 #include "BytecodeSupport.h"
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::interop::test {
 namespace {

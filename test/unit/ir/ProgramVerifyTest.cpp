@@ -1,8 +1,8 @@
 // Programs made by hand: what does not hold together is reported, whatever it is.
 #include <gmock/gmock.h>
 
-#include "ir/PlainOps.h"
-#include "ir/Program.h"
+#include "ir/program/PlainOps.h"
+#include "ir/program/Program.h"
 
 namespace smalti {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "Fake.h"
-#include "base/File.h"
+#include "base/io/File.h"
 #include "pjrt/Client.h"
 
 namespace smalti::pjrt {

@@ -1,5 +1,5 @@
 // Chips' files: what they say, and what is said of wrong ones.
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 #include <filesystem>
 #include <fstream>

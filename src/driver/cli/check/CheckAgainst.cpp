@@ -14,7 +14,7 @@
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
 #include "pjrt/FindPlugin.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::cli {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "driver/cli/Session.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::cli {
 

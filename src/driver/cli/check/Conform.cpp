@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "driver/case/Children.h"
 #include "driver/case/Conform.h"
 #include "driver/cli/Verbs.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
+#include "base/io/File.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/RunSettings.h"
 #include "driver/case/RunInChild.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::cli {
 

@@ -5,7 +5,7 @@
 
 #include "driver/cli/Session.h"
 #include "ir/KernelPackage.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::cli {
 

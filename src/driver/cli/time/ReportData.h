@@ -5,7 +5,7 @@
 #include "driver/cli/Session.h"
 #include "driver/cli/time/TimeInputs.h"
 #include "driver/cli/time/Trace.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::cli {
 

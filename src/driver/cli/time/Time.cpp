@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/File.h"
 #include "base/Text.h"
+#include "base/io/File.h"
 #include "driver/case/ModuleOrCase.h"
 #include "driver/cli/Verbs.h"
 #include "driver/cli/time/TimeInputs.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "driver/target/Target.h"
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::driver {
 

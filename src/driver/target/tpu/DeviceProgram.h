@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti::driver {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/ForkGate.h"
+#include "base/process/ForkGate.h"
 #include "driver/target/tpu/DeviceProgram.h"
 #include "driver/target/tpu/FindTpu.h"
 #include "pjrt/FindPlugin.h"

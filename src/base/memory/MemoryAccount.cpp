@@ -1,4 +1,4 @@
-#include "base/MemoryAccount.h"
+#include "base/memory/MemoryAccount.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "base/ForkGate.h"
+#include "base/process/ForkGate.h"
 
 #include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
 
-#include "base/BlockMemory.h"
+#include "base/memory/BlockMemory.h"
 
 namespace smalti {
 namespace {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "ir/TypeRules.h"
+#include "ir/program/TypeRules.h"
 
 namespace smalti::rules {
 

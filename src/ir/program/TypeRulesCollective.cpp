@@ -1,7 +1,7 @@
 // Rules of ops of several devices: those that do not depend on the number of devices (Exchange.h has the rest).
 #include <fmt/format.h>
 
-#include "ir/TypeRules.h"
+#include "ir/program/TypeRules.h"
 
 namespace smalti::rules {
 namespace {

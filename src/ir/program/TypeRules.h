@@ -1,7 +1,7 @@
 // Type rules of plain ops, by family. Each returns the violation, or an empty string.
 #pragma once
 
-#include "ir/PlainOps.h"
+#include "ir/program/PlainOps.h"
 
 namespace smalti::rules {
 

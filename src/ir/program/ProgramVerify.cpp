@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "ir/Exchange.h"
-#include "ir/PlainOps.h"
-#include "ir/Program.h"
+#include "ir/program/Exchange.h"
+#include "ir/program/PlainOps.h"
+#include "ir/program/Program.h"
 
 namespace smalti {
 

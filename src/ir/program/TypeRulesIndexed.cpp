@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ir/TypeRules.h"
+#include "ir/program/TypeRules.h"
 
 namespace smalti::rules {
 namespace {

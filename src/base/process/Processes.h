@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/Bytes.h"
+#include "base/io/Bytes.h"
 #include "smalti/diagnostic.h"
 
 namespace smalti {

@@ -1,4 +1,4 @@
-#include "ir/Exchange.h"
+#include "ir/program/Exchange.h"
 
 #include <algorithm>
 #include <array>

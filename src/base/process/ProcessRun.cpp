@@ -1,10 +1,10 @@
-#include "base/ProcessRun.h"
+#include "base/process/ProcessRun.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "base/StoppedProcess.h"
+#include "base/process/StoppedProcess.h"
 
 namespace smalti {
 namespace {

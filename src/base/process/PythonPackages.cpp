@@ -1,4 +1,4 @@
-#include "base/PythonPackages.h"
+#include "base/process/PythonPackages.h"
 
 #include <algorithm>
 #include <cstdlib>

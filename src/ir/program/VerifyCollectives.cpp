@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/Exchange.h"
+#include "ir/program/Exchange.h"
 
 namespace smalti {
 namespace {

@@ -1,4 +1,4 @@
-#include "tpu/ChipSchema.h"
+#include "tpu/chip/ChipSchema.h"
 
 #include <fmt/format.h>
 

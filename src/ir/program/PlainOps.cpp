@@ -1,9 +1,9 @@
-#include "ir/PlainOps.h"
+#include "ir/program/PlainOps.h"
 
 #include <algorithm>
 #include <array>
 
-#include "ir/TypeRules.h"
+#include "ir/program/TypeRules.h"
 
 namespace smalti {
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/Processes.h"
+#include "base/process/Processes.h"
 
 namespace smalti {
 

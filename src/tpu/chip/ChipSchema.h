@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "tpu/Chip.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::tpu {
 

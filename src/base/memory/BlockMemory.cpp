@@ -1,6 +1,6 @@
-#include "base/BlockMemory.h"
+#include "base/memory/BlockMemory.h"
 
-#include "base/Bytes.h"
+#include "base/io/Bytes.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "base/File.h"
+#include "base/io/File.h"
 
 #include <fcntl.h>
 #include <poll.h>

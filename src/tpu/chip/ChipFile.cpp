@@ -7,7 +7,7 @@
 #include <toml++/toml.h>
 
 #include "base/Text.h"
-#include "tpu/ChipSchema.h"
+#include "tpu/chip/ChipSchema.h"
 
 namespace smalti::tpu {
 namespace {

@@ -5,8 +5,8 @@
 #include <deque>
 #include <functional>
 
-#include "base/ByteStream.h"
-#include "base/Processes.h"
+#include "base/io/ByteStream.h"
+#include "base/process/Processes.h"
 
 namespace smalti {
 

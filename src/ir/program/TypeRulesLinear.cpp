@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ir/TypeRules.h"
 #include "ir/facts/ConvShapes.h"
+#include "ir/program/TypeRules.h"
 
 namespace smalti::rules {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ir/PlainOps.h"
+#include "ir/program/PlainOps.h"
 
 namespace smalti {
 

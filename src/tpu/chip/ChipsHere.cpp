@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/EmbeddedFile.h"
-#include "base/File.h"
 #include "base/Text.h"
-#include "tpu/Chip.h"
+#include "base/io/EmbeddedFile.h"
+#include "base/io/File.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::tpu {
 

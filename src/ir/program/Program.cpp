@@ -1,4 +1,4 @@
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 #include <numeric>
 

@@ -1,4 +1,4 @@
-#include "base/KernelStorage.h"
+#include "base/memory/KernelStorage.h"
 
 #include <cstring>
 

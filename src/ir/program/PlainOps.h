@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/Program.h"
+#include "ir/program/Program.h"
 
 namespace smalti {
 
