@@ -21,6 +21,12 @@ namespace {
 
 bool isAddition(mlir::Operation& op) { return llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(op); }
 
+/// The ref that a view is of.
+mlir::Value memoryOf(mlir::Value ref) {
+  while (ref.getDefiningOp() && isView(*ref.getDefiningOp())) ref = ref.getDefiningOp()->getOperand(0);
+  return ref;
+}
+
 /// The only user of the value, in the same block.
 mlir::Operation* onlyUser(mlir::Value v) { return v.hasOneUse() ? *v.user_begin() : nullptr; }
 
@@ -38,7 +44,7 @@ class Steps {
         if (!at || at->axis != rank_ - 1 || (at->index != 0 && at->index != last_) || touchesAxis(condition))
           return false;
         if (condition.elseBlock() && !condition.elseBlock()->without_terminator().empty()) return false;
-        if (at->index == 0 && stage > 0) return false;
+        if (at->index == 0 && (stage > 0 || mayOverwriteLoaded(condition))) return false;
         if (at->index == last_) stage = 2;
         continue;
       }
@@ -46,6 +52,8 @@ class Steps {
       if (access && access->isStore) {
         if (stage == 2 || !accumulates(op, *access)) return false;
         stage = 1;
+      } else if (access) {
+        loaded_.insert(access->ref);
       } else if (llvm::isa<tpu::MatmulOp>(op)) {
         if (contracts(op) && !isSummand(op)) return false;
       } else if (!access && !isPure(op)) {
@@ -77,6 +85,19 @@ class Steps {
       for (mlir::Value v : op->getResults()) touches |= dims_.follows(v, rank_ - 1);
     });
     return touches;
+  }
+
+  /// Whether the first step may write to a ref that the body has loaded before: the later steps, whose bodies run
+  /// before this condition once they are merged, load what it writes.
+  bool mayOverwriteLoaded(mlir::scf::IfOp condition) {
+    return condition
+        .walk([&](mlir::Operation* op) {
+          const auto isLoaded = [&](mlir::Value v) { return loaded_.contains(memoryOf(v)); };
+          const bool writes = mayChangeMemory(*op) && op->getNumRegions() == 0;
+          return writes && llvm::any_of(op->getOperands(), isLoaded) ? mlir::WalkResult::interrupt()
+                                                                     : mlir::WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   bool contracts(mlir::Operation& product) const {
@@ -130,6 +151,7 @@ class Steps {
   mlir::func::FuncOp kernel_;
   int rank_;
   int64_t last_;
+  llvm::DenseSet<mlir::Value> loaded_;  ///< refs, by the ops before
 };
 
 }  // namespace
@@ -165,10 +187,11 @@ void collapseReductionAxis(KernelPackage& package, int axis) {
 
 namespace {
 
-/// Buffers local to the body: nothing else writes to them.
+/// Buffers local to the body that are accessed without views: nothing else writes to them.
 bool isOwn(const KernelArguments& arguments, mlir::Value ref) {
   const auto role = arguments.roleOf(ref);
-  return role && (role->kind == ArgumentRole::output || role->kind == ArgumentRole::scratch);
+  return role && (role->kind == ArgumentRole::output || role->kind == ArgumentRole::scratch) &&
+         llvm::none_of(ref.getUsers(), [](mlir::Operation* user) { return isView(*user); });
 }
 
 void dropUnusedScratch(KernelPackage& package, mlir::func::FuncOp kernel) {

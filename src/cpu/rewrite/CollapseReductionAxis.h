@@ -16,7 +16,8 @@ class AxisDims;
 void dropUnused(KernelPackage&);
 
 /// Whether all steps of the last axis can be merged: its only conditions are "first step" and "last step", and all that
-/// runs in every step is the accumulation of products over the axis in accumulators of 32 bits.
+/// runs in every step is the accumulation of products over the axis in accumulators of 32 bits, and loads of refs that
+/// the first step does not write afterwards.
 bool canCollapse(const KernelPackage&, const AxisDims&);
 
 /// Makes the body that of a single step: bodies of conditions on the first and last step run unconditionally.

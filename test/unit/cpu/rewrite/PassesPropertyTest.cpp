@@ -34,8 +34,9 @@ Kernel someProduct() {
                 d = depth * kBlock - (masksDepth ? *rc::gen::inRange<int64_t>(0, kBlock) : 0);
   const Val x = k.input({.array = {m, d}, .block = {kBlock, kBlock}, .map = "%i, %k"});
   const Val y = k.input({.array = {d, n}, .block = {kBlock, kBlock}, .map = "%k, %j"});
+  const Val bias = k.input({.array = {m, n}, .block = {kBlock, kBlock}, .map = "%i, %j"});
   const Val o = k.output({.array = {m, n}, .block = {kBlock, kBlock}, .map = "%i, %j"});
-  const Val acc = k.scratch("f32", {kBlock, kBlock});
+  const Val acc = k.scratch("f32", {kBlock, kBlock}), other = k.scratch("f32", {kBlock, kBlock});
   const auto zeros = [&] { return k.splat(k.f32(0), {kBlock, kBlock}); };
   // Usually what it should be; else anything that is defined.
   const auto usually = [](int64_t right, int64_t most) {
@@ -45,8 +46,22 @@ Kernel someProduct() {
   const int startAxis = *rc::gen::inRange(0, 6) == 0 ? 0 : 2;
   const bool scales = *rc::gen::inRange(0, 4) == 0, addsIndex = *rc::gen::inRange(0, 5) == 0,
              everyStep = *rc::gen::inRange(0, 5) == 0, startsAtOne = *rc::gen::inRange(0, 5) == 0;
-  k.when(k.compare("eq", k.id(startAxis), k.constant(0)),
-         [&] { k.store(startsAtOne ? k.splat(k.f32(1), {kBlock, kBlock}) : zeros(), acc); });
+  // Loads and stores of refs other than the accumulator, before and after conditions.
+  const bool usesOthers = *rc::gen::inRange(0, 2) == 0;
+  std::vector<Val> loaded;
+  const auto maybe = [&](const auto& access) {
+    if (usesOthers && *rc::gen::inRange(0, 3) == 0) access(*rc::gen::inRange(0, 2) == 0 ? o : other);
+  };
+  const auto load = [&](const Val& ref) { loaded.push_back(k.load(ref)); };
+  const auto storeBias = [&](const Val& ref) { k.store(k.load(bias), ref); };
+  maybe(load);
+  k.when(k.compare("eq", k.id(startAxis), k.constant(0)), [&] {
+    maybe(storeBias);
+    k.store(startsAtOne ? k.splat(k.f32(1), {kBlock, kBlock}) : zeros(), acc);
+  });
+  maybe(load);
+  if (usesOthers && *rc::gen::inRange(0, 3) == 0)
+    k.when(k.compare("eq", k.id(2), k.constant(0)), [&] { storeBias(*rc::gen::inRange(0, 2) == 0 ? o : other); });
   // What another axis starts is undefined in other steps: the first one of all starts it.
   if (startAxis != 2) k.store(zeros(), acc);
   const bool wrongMask = *rc::gen::inRange(0, 3) == 0;
@@ -71,16 +86,29 @@ Kernel someProduct() {
   if (scales) sum = k.binary("arith.mulf", sum, k.splat(k.f32(2), {kBlock, kBlock}));
   if (addsIndex) sum = k.binary("arith.addf", sum, k.splat(k.toFloat(k.id(2)), {kBlock, kBlock}));
   k.store(sum, acc);
+  maybe(load);
   const bool usesPlace = *rc::gen::inRange(0, 4) == 0;
   const auto finish = [&] {
-    const Val all = k.load(acc);
+    // A view, made before the stores that it follows.
+    const bool usesView = usesOthers && *rc::gen::inRange(0, 2) == 0;
+    const Val half = usesView ? k.slice(*rc::gen::inRange(0, 2) == 0 ? acc : other, {k.constant(0), k.constant(0)},
+                                        {kBlock / 2, kBlock})
+                              : Val();
+    Val all = k.load(acc);
+    for (const Val& v : loaded) all = k.binary("arith.addf", all, v);
+    maybe([&](const Val& ref) { k.store(all, ref); });
+    if (usesView) {
+      k.store(all, acc);
+      k.store(k.splat(k.f32(2), {kBlock / 2, kBlock}), half);
+      all = k.load(acc);
+    }
     k.store(k.binary("arith.addf", all, usesPlace ? k.splat(k.toFloat(k.id(0)), {kBlock, kBlock}) : all), o);
   };
   if (everyStep)
     finish();
   else
     k.when(k.compare("eq", k.id(2), k.constant(end)), finish);
-  return {std::move(k), {numbers({m, d}, 1), numbers({d, n}, 3)}};
+  return {std::move(k), {numbers({m, d}, 1), numbers({d, n}, 3), numbers({m, n}, 6)}};
 }
 
 /// Element-wise ops, reductions of rows and places, in blocks that may be partial.
