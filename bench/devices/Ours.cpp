@@ -56,7 +56,7 @@ double inProgram(int64_t devices, int64_t bytes, double seconds) {
   return devices::fastest(seconds, [&] { (void)run(x); }) / kTimes;
 }
 
-/// Bytes read and written per second by copies past the caches, on all cores: the limit's unit.
+/// Bytes read and written per second by copies with non-temporal stores, on all cores: the limit's unit.
 double copySeconds(int64_t bytes, double seconds) {
   const Array from = pl::ones({bytes / 4});
   Array to = pl::ones({bytes / 4});

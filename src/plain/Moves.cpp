@@ -13,7 +13,7 @@ namespace {
 
 /// The number of bytes that a thread moves at a time.
 constexpr int64_t kPieceBytes = 256 << 10;
-/// Shorter rows are seldom whole cache lines, which is what past the caches takes.
+/// Shorter rows are seldom whole cache lines, which non-temporal stores need.
 constexpr int64_t kStreamedRow = 1024;
 
 void moveRows(const Move& m, bool streamed) {

@@ -1,5 +1,5 @@
-// Memory that moves between the arrays of several devices: rows of bytes, split over threads, past the caches where
-// there is more than these hold.
+// Memory that moves between the arrays of several devices: rows of bytes, split over threads, by non-temporal stores
+// for more bytes than the caches hold.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ using ShareWork = std::function<void(int64_t points, const std::function<void(in
 
 /// Below this, waking another thread takes longer than the work.
 inline constexpr int64_t kWorthSharingBytes = 512 << 10;
-/// Results from this size on are written past the caches: the cache lines need not be read first. Of the second-level
-/// caches of today's servers, 1 to 2 MiB a core, several cores' together.
+/// Results from this size on are written by non-temporal stores: the cache lines need not be read first. Of the
+/// second-level caches of today's servers, 1 to 2 MiB a core, several cores' together.
 inline constexpr int64_t kStreamedBytes = 4 << 20;
 
 struct Move {
@@ -27,7 +27,7 @@ struct Move {
 /// Source and target do not overlap. `share` may be empty: then on the caller alone.
 void moveAll(std::span<const Move>, const ShareWork& share);
 
-/// Copies past the caches; what other threads read afterwards has to be ordered by `endStream` first.
+/// Copies with non-temporal stores; what other threads read afterwards has to be ordered by `endStream` first.
 void stream(const std::byte* from, std::byte* to, int64_t bytes);
 void endStream();
 

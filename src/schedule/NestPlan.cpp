@@ -105,8 +105,8 @@ NestFacts factsOf(const NestPlan& plan, const NestContext& c) {
                   .innermostRows = c.nest.rows.empty() ? 0 : c.nest.rows.back()};
   for (const ScheduledOp& p : c.segment.ops) {
     if (!p.access) continue;
-    facts.touchesMemory |= p.access->isInDram || p.access->isNonTemporal;
-    facts.readsOfMemory += p.isLoad() && p.access->isInDram;
+    facts.accessesDram |= p.access->isInDram || p.access->isNonTemporal;
+    facts.dramReads += p.isLoad() && p.access->isInDram;
   }
   for (const Root& r : plan.roots)
     facts.roots.push_back(

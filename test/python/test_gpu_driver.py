@@ -154,8 +154,8 @@ int main(void) {
   for (int i = 0; i < kernel_ARRAYS; ++i) addresses[i] = (uintptr_t)calloc(1, (size_t)kernel_ARRAY_BYTES[i]);
   int32_t status = 0;
   CUdeviceptr arrays = (uintptr_t)addresses, workspace = (uintptr_t)malloc((size_t)kernel_WORKSPACE_BYTES + 1), ended = (uintptr_t)&status;
-  long long points = kernel_points(), rounds = 1LL << 40;
-  void *arguments[] = {&arrays, &workspace, &ended, &points, &rounds};
+  long long points = kernel_points(), iterations = 1LL << 40;
+  void *arguments[] = {&arrays, &workspace, &ended, &points, &iterations};
   assert(launch(function, 1, 1, 1, kernel_THREADS, 1, 1, kernel_SHARED_BYTES, NULL, arguments, NULL) == 0 && status == 0);
   printf("%d arrays of %lld bytes, %lld points\\n", kernel_ARRAYS, kernel_ARRAY_BYTES[0], points);
   return 0;
@@ -223,7 +223,7 @@ def test_exported_code_with_tensor_maps(run, fake_cuda, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "cp.async.bulk.tensor" in (tmp_path / "kernel.ptx").read_text()
     header = (tmp_path / "kernel.h").read_text()
-    assert "void *arguments[] = {&arrays, &workspace, &ended, &points, &rounds, maps};" in header
+    assert "void *arguments[] = {&arrays, &workspace, &ended, &points, &iterations, maps};" in header
     (tmp_path / "cuda.h").write_text(CUDA_H)
     (tmp_path / "encoder.c").write_text(ENCODER)
     subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", "encoder", "encoder.c", "-ldl"], cwd=tmp_path, check=True)

@@ -24,8 +24,8 @@ bool isConditional(mlir::Operation& op) { return llvm::isa_and_present<mlir::scf
 bool storedOnce(const KernelPackage& package, const Window& window, mlir::Value ref) {
   const KernelArguments arguments(package);
   const IndexMapFacts map(arguments.indexMap(window), arguments.gridRank());
-  const std::vector<bool> told = injectiveAxes(map, window, package.signature.grid);
-  const bool once = std::ranges::all_of(told, [](bool t) { return t; });
+  const std::vector<bool> injective = injectiveAxes(map, window, package.signature.grid);
+  const bool once = std::ranges::all_of(injective, [](bool t) { return t; });
   return llvm::all_of(ref.getUsers(), [&](mlir::Operation* user) {
     return isPlainStore(*user, ref) && (once || isConditional(*user));
   });

@@ -100,9 +100,9 @@ class Planner {
         continue;
       }
       const IndexMapFacts map(arguments_.indexMap(*window), arguments_.gridRank());
-      const std::vector<bool> told = injectiveAxes(map, *window, signature_.grid);
+      const std::vector<bool> injective = injectiveAxes(map, *window, signature_.grid);
       for (int a = 0; a < axes; ++a)
-        if (!told[static_cast<size_t>(a)])
+        if (!injective[static_cast<size_t>(a)])
           return fmt::format("output {} may have the same block at several points of grid axis {}", o, a);
     }
     return std::nullopt;

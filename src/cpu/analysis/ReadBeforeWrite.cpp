@@ -18,7 +18,7 @@ namespace smalti::cpu {
 namespace {
 
 /// Loops with at most this many iterations are analysed iteration by iteration, …
-constexpr int64_t kMaxRounds = 64;
+constexpr int64_t kMaxIterations = 64;
 /// … until this many ops have been visited.
 constexpr int64_t kMaxOps = 10'000;
 constexpr int kOwnMemory = -1;  ///< allocated in the body: undefined at first in every run
@@ -169,11 +169,11 @@ class Follower {
       for (const mlir::Value v : values) integers_.set(v, std::nullopt);
     };
     const bool known = from && to && step && *step > 0;
-    const int64_t rounds = !known || *to <= *from ? 0 : (*to - *from - 1) / *step + 1;
+    const int64_t iterations = !known || *to <= *from ? 0 : (*to - *from - 1) / *step + 1;
     const auto length = static_cast<int64_t>(op.getBody()->getOperations().size());
-    if (known && rounds <= kMaxRounds && ops_ + rounds * length < kMaxOps) {
+    if (known && iterations <= kMaxIterations && ops_ + iterations * length < kMaxOps) {
       carry(op.getInitArgs());
-      for (int64_t i = 0; i < rounds; ++i) {
+      for (int64_t i = 0; i < iterations; ++i) {
         integers_.set(op.getInductionVar(), *from + i * *step);
         carry(block(*op.getBody())->getOperands());
       }
@@ -187,7 +187,7 @@ class Follower {
     forget(op.getRegionIterArgs());
     block(*op.getBody());
     forget(op.getResults());
-    if (rounds == 0) state_ = before;
+    if (iterations == 0) state_ = before;
   }
 
   void structured(mlir::scf::WhileOp op) {

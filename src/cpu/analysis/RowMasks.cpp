@@ -114,15 +114,15 @@ class RowNumbering {
   llvm::SmallVector<mlir::Operation*, 16> ops_;
 };
 
-/// The number of equal-sized units that these row numbers divide the rows into; nullopt: they do not.
-std::optional<int64_t> unitsOf(const std::vector<int64_t>& numbers) {
+/// The number of equal-sized groups that these row numbers divide the rows into; nullopt: they do not.
+std::optional<int64_t> groupsOf(const std::vector<int64_t>& numbers) {
   const auto rows = static_cast<int64_t>(numbers.size());
   if (rows == 0) return std::nullopt;
-  const int64_t units = numbers.back() + 1;
-  if (units < 2 || units > rows || rows % units != 0) return std::nullopt;
+  const int64_t groups = numbers.back() + 1;
+  if (groups < 2 || groups > rows || rows % groups != 0) return std::nullopt;
   for (int64_t row = 0; row < rows; ++row)
-    if (numbers[static_cast<size_t>(row)] != row / (rows / units)) return std::nullopt;
-  return units;
+    if (numbers[static_cast<size_t>(row)] != row / (rows / groups)) return std::nullopt;
+  return groups;
 }
 
 /// `numbers` compared with a scalar.
@@ -154,26 +154,26 @@ Value throughRows(Value v) {
   return v;
 }
 
-/// Whether each unit of the op's result depends only on the same unit of this operand.
-bool keepsUnits(mlir::Operation& op, mlir::OpOperand& operand, int64_t units) {
+/// Whether each group of the op's result depends only on the same group of this operand.
+bool keepsGroups(mlir::Operation& op, mlir::OpOperand& operand, int64_t groups) {
   const Value from = operand.get(), to = op.getResult(0);
   const Shape source = shapeOf(from.getType()), result = shapeOf(to.getType());
   if (isElementwise(op)) return source == result;
   if (llvm::isa<mlir::vector::ShapeCastOp>(op)) return true;
   if (auto broadcast = llvm::dyn_cast<mlir::vector::BroadcastOp>(op))
-    return broadcastsRows(broadcast) && rowCount(source) % units == 0;
+    return broadcastsRows(broadcast) && rowCount(source) % groups == 0;
   if (llvm::isa<mlir::vector::ExtractStridedSliceOp>(op)) {
     const auto d = rowDimension(source);
-    return d && source.size() == result.size() && source[*d] == result[*d] && source[*d] % units == 0;
+    return d && source.size() == result.size() && source[*d] == result[*d] && source[*d] % groups == 0;
   }
   if (auto reduction = llvm::dyn_cast<mlir::vector::MultiDimReductionOp>(op)) {
     if (operand.getOperandNumber() == 1) return true;  // what the reduction starts from
     const auto d = rowDimension(source);
-    return d && !reduction.isReducedDim(static_cast<int64_t>(*d)) && source[*d] % units == 0;
+    return d && !reduction.isReducedDim(static_cast<int64_t>(*d)) && source[*d] % groups == 0;
   }
   if (llvm::isa<tpu::MatmulOp>(op)) {
     const DotDimensions dims = dotDimensionsOf(op);
-    const bool rows = dims.lhsBatch.empty() && dims.lhsFree == Shape{0} && result[0] % units == 0;
+    const bool rows = dims.lhsBatch.empty() && dims.lhsFree == Shape{0} && result[0] % groups == 0;
     return rows && operand.getOperandNumber() != 1;
   }
   return false;
@@ -182,10 +182,10 @@ bool keepsUnits(mlir::Operation& op, mlir::OpOperand& operand, int64_t units) {
 /// Follows the transitive users of a value.
 class Users {
  public:
-  /// The units of the value that any user needs; nullopt: possibly all.
-  std::optional<UnitRange> wanted(Value v) {
+  /// The groups of the value that any user needs; nullopt: possibly all.
+  std::optional<RowGroups> wanted(Value v) {
     if (const auto known = known_.find(v); known != known_.end()) return known->second;
-    std::optional<UnitRange> range;
+    std::optional<RowGroups> range;
     if (v.getDefiningOp() && known_.size() < kMaxValues) {
       for (mlir::OpOperand& use : v.getUses()) {
         const auto by = wantedBy(use, v.getDefiningOp()->getBlock());
@@ -201,21 +201,21 @@ class Users {
   }
 
  private:
-  std::optional<UnitRange> wantedBy(mlir::OpOperand& use, mlir::Block* block) {
+  std::optional<RowGroups> wantedBy(mlir::OpOperand& use, mlir::Block* block) {
     mlir::Operation& op = *use.getOwner();
     if (op.getBlock() != block) return std::nullopt;
     if (auto store = llvm::dyn_cast<tpu::VectorStoreOp>(op))
       return store.getMask() && use.get() == store.getValueToStore() && use.get() != store.getMask()
-                 ? unitsOfMask(store.getMask())
+                 ? groupsOfMask(store.getMask())
                  : std::nullopt;
     if (op.getNumResults() != 1 || !isPure(op)) return std::nullopt;
     const auto range = wanted(op.getResult(0));
-    return range && keepsUnits(op, use, range->units) ? range : std::nullopt;
+    return range && keepsGroups(op, use, range->groups) ? range : std::nullopt;
   }
 
   /// Limit on the visited users: following more takes too long.
   static constexpr size_t kMaxValues = 256;
-  llvm::DenseMap<Value, std::optional<UnitRange>> known_;
+  llvm::DenseMap<Value, std::optional<RowGroups>> known_;
 };
 
 /// The memory that a ref is a view of.
@@ -254,7 +254,7 @@ bool isUnchangedUntilUsed(mlir::Operation& load, Value v) {
 
 }  // namespace
 
-std::optional<UnitRange> unitsOfMask(Value mask) {
+std::optional<RowGroups> groupsOfMask(Value mask) {
   auto both = throughRows(mask).getDefiningOp<mlir::arith::AndIOp>();
   if (!both) return std::nullopt;
   for (const bool swapped : {false, true}) {
@@ -263,12 +263,12 @@ std::optional<UnitRange> unitsOfMask(Value mask) {
     if (!from || !to) continue;
     const std::vector<int64_t> numbers = RowNumbering().of(from->numbers);
     if (to->numbers != from->numbers && RowNumbering().of(to->numbers) != numbers) continue;
-    if (const auto units = unitsOf(numbers)) return UnitRange{from->with, to->with, *units};
+    if (const auto groups = groupsOf(numbers)) return RowGroups{from->with, to->with, *groups};
   }
   return std::nullopt;
 }
 
-std::optional<UnitRange> neededUnits(Value v) { return Users().wanted(v); }
+std::optional<RowGroups> neededRowGroups(Value v) { return Users().wanted(v); }
 
 std::optional<LoadedRows> loadedRows(Value v) {
   auto select = v.getDefiningOp<mlir::arith::SelectOp>();
@@ -278,7 +278,7 @@ std::optional<LoadedRows> loadedRows(Value v) {
   const auto compared = comparison(throughRows(select.getCondition()), false);
   if (!compared) return std::nullopt;
   const int64_t rows = rowCount(shapeOf(v.getType()));
-  if (unitsOf(RowNumbering().of(compared->numbers)) != rows) return std::nullopt;
+  if (groupsOf(RowNumbering().of(compared->numbers)) != rows) return std::nullopt;
   if (isStoredTo(memoryOf(load->getOperand(0))) || !isUnchangedUntilUsed(*load, v)) return std::nullopt;
   return LoadedRows{load, compared->with, rows};
 }

@@ -1,9 +1,9 @@
 // The computed rows that masks keep: masks that select rows by numbers known only at run time.
 //
-//   %row = tpu.iota {dimensions = [0]} : vector<32x128xi32>          32 rows are 8 units of 4
-//   %unit = %row / 4
-//   %mask = %unit >= %begin && %unit < %end                          %begin, %end: i32
-//   %s = tpu.matmul %q, %k                                           wanted: units [%begin, %end) of 8
+//   %row = tpu.iota {dimensions = [0]} : vector<32x128xi32>          32 rows are 8 groups of 4
+//   %group = %row / 4
+//   %mask = %group >= %begin && %group < %end                        %begin, %end: i32
+//   %s = tpu.matmul %q, %k                                           needed: groups [%begin, %end) of 8
 //   tpu.vector_store %ref, f(%s) masked %mask                        f: computes rows from rows
 //
 //   %x = vector.load %ref : vector<128x128xbf16>
@@ -17,18 +17,18 @@
 
 namespace smalti::cpu {
 
-/// A value's elements in row-major order are `units` equal parts: those from `begin` to before `end` (i32 scalars,
-/// which may be outside of 0 … units).
-struct UnitRange {
+/// A value's elements in row-major order are `groups` equal parts: those from `begin` to before `end` (i32 scalars,
+/// which may be outside of 0 … groups).
+struct RowGroups {
   mlir::Value begin, end;
-  int64_t units = 1;
-  bool operator==(const UnitRange&) const = default;
+  int64_t groups = 1;
+  bool operator==(const RowGroups&) const = default;
 };
 
-/// Units that a mask selects, the same for all elements of one; nullopt: it selects otherwise.
-std::optional<UnitRange> unitsOfMask(mlir::Value mask);
+/// Groups that a mask selects, the same for all elements of one; nullopt: it selects otherwise.
+std::optional<RowGroups> groupsOfMask(mlir::Value mask);
 /// The part of a value that anything depends on; nullopt: it may be all of it.
-std::optional<UnitRange> neededUnits(mlir::Value);
+std::optional<RowGroups> neededRowGroups(mlir::Value);
 
 /// A value whose first `count` rows (an i32 scalar, which may be more) are those of `load`, whose memory nothing writes
 /// until the value has been used for the last time.

@@ -80,7 +80,7 @@ class Planner {
         plan_.track(argumentOf(i));
     for (size_t s = 0; s < arguments_.numScratch(); ++s) {
       const unsigned argument = arguments_.scratch(s).getArgNumber();
-      if (!isSemaphore(argument) && !settled(argument, 0)) plan_.track(argument);
+      if (!isSemaphore(argument) && !isWrittenFirst(argument, 0)) plan_.track(argument);
     }
     return std::move(plan_);
   }
@@ -139,7 +139,7 @@ class Planner {
 
   /// No run of the body reads unwritten memory: each writes before it reads, or the first one (where the indices
   /// from `axes` on are 0) writes all of it.
-  bool settled(unsigned argument, int axes) const {
+  bool isWrittenFirst(unsigned argument, int axes) const {
     if (!always_.arguments[argument].readFirst) return true;
     const BufferAccesses first = use(axes).arguments[argument];
     return !first.readFirst && first.covered;
@@ -174,8 +174,8 @@ class Planner {
     }
     if (isOutput) {
       w.visitAxes = visitAxes(map);
-      const std::vector<bool> told = injectiveAxes(map, window, signature_.grid);
-      for (int a = 0; a < w.visitAxes; ++a) w.followsVisits |= !told[static_cast<size_t>(a)];
+      const std::vector<bool> injective = injectiveAxes(map, window, signature_.grid);
+      for (int a = 0; a < w.visitAxes; ++a) w.followsVisits |= !injective[static_cast<size_t>(a)];
       if (w.followsVisits && window.elementIndexed)
         return fmt::format("{} has element-indexed blocks that may overlap", nameOf(number));
       if (w.followsVisits) {
@@ -207,7 +207,7 @@ class Planner {
     const unsigned argument = argumentOf(number);
     const WindowCheck* w = find(number);
     const int axes = w ? w->visitAxes : 0;
-    const bool reads = !settled(argument, axes);
+    const bool reads = !isWrittenFirst(argument, axes);
     if (arguments_.isAliased(o)) {
       if (w && mayOvertake(o, *w))
         return fmt::format("output {} is one array with an input that may be fetched before it is written back", o);

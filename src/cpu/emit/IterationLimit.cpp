@@ -34,15 +34,15 @@ int64_t constantIterations(mlir::Operation& op) {
              step = constantBound(loop.getStep());
   int64_t distance = 0;
   if (!lower || !upper || !step || *step < 1 || __builtin_sub_overflow(*upper, *lower, &distance)) return kMany;
-  const int64_t trips = std::max<int64_t>(distance, 0) / *step + 1;
-  if (trips > kUncountedIterations) return kMany;
+  const int64_t iterations = std::max<int64_t>(distance, 0) / *step + 1;
+  if (iterations > kUncountedIterations) return kMany;
   int64_t inside = 1;
   loop.getBody()->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* inner) {
     if (!llvm::isa<mlir::scf::ForOp, mlir::scf::WhileOp>(inner)) return mlir::WalkResult::advance();
-    if (const int64_t rounds = constantIterations(*inner); rounds < kMany) inside += rounds;
+    if (const int64_t nested = constantIterations(*inner); nested < kMany) inside += nested;
     return mlir::WalkResult::skip();
   });
-  return std::min(trips * inside, kMany);
+  return std::min(iterations * inside, kMany);
 }
 
 /// Iterations with vector ops or copies take much longer than others.
@@ -62,7 +62,7 @@ llvm::CallingConv::ID lookConvention(const Processor& p) {
   return triple.isX86() || triple.isAArch64() ? llvm::CallingConv::PreserveAll : llvm::CallingConv::C;
 }
 
-/// i32 look(ptr limits, i64 rounds): a KernelStatus.
+/// i32 look(ptr limits, i64 iterations): a KernelStatus.
 llvm::Function* lookFunction(NativeLowering& l) {
   constexpr const char* kName = "smalti.look";
   if (llvm::Function* known = l.module.getFunction(kName)) return known;
@@ -110,8 +110,8 @@ void countRound(NativeLowering& l, mlir::Operation& loop) {
   if (!l.options.countRounds || !countsRounds(loop)) return;
   Builder& b = l.b;
   Reg counter = counterOf(l);
-  const int64_t rounds = isLong(loop) ? kLongIterationsPerCheck : kIterationsPerCheck;
-  Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), counter), l.index(kIterationsPerCheck / rounds));
+  const int64_t iterations = isLong(loop) ? kLongIterationsPerCheck : kIterationsPerCheck;
+  Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), counter), l.index(kIterationsPerCheck / iterations));
   b.CreateStore(left, counter);
   auto* look = llvm::BasicBlock::Create(b.getContext(), "look", l.function);
   auto* leave = llvm::BasicBlock::Create(b.getContext(), "leave", l.function);
@@ -119,7 +119,7 @@ void countRound(NativeLowering& l, mlir::Operation& loop) {
   llvm::MDBuilder weights(b.getContext());
   b.CreateCondBr(b.CreateICmpSGT(left, l.index(0)), on, look, weights.createBranchWeights(1 << 20, 1));
   b.SetInsertPoint(look);
-  auto* status = b.CreateCall(lookFunction(l), {l.context, l.index(rounds)});
+  auto* status = b.CreateCall(lookFunction(l), {l.context, l.index(iterations)});
   status->setCallingConv(lookConvention(l.processor));
   b.CreateStore(l.index(kIterationsPerCheck), counter);
   b.CreateCondBr(b.CreateICmpEQ(status, b.getInt32(0)), on, leave);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/Measured.h"
 #include "cpu/emit/PackedView.h"
 #include "cpu/emit/elements/Elementwise.h"
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/nest/NestEmitter.h"
+#include "cpu/ops/NativeOps.h"
 #include "ir/KernelPackage.h"
 #include "ir/facts/OpFamilies.h"
 #include "llvm/ADT/StringMap.h"

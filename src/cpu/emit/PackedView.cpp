@@ -171,7 +171,7 @@ std::optional<PackedView> reshape(Builder& b, const PackedView& from, std::span<
   return v;
 }
 
-PackedView withoutUnits(const PackedView& from) {
+PackedView withoutUnitDims(const PackedView& from) {
   PackedView v = from;
   v.cells.shape.clear();
   v.cells.strides.clear();

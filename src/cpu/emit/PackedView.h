@@ -39,7 +39,7 @@ std::optional<PackedView> bitcastView(Builder&, Require, const PackedView&, DTyp
 PackedView slice(Builder&, const PackedView&, std::span<const Reg> starts, std::span<const int64_t> sizes,
                  std::span<const int64_t> steps = {});
 std::optional<PackedView> reshape(Builder&, const PackedView&, std::span<const int64_t> shape);
-PackedView withoutUnits(const PackedView&);
+PackedView withoutUnitDims(const PackedView&);
 /// A view of all stored elements that the view overlaps, and possibly of others between them.
 View storedCells(Builder&, const PackedView&);
 

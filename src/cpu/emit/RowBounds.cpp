@@ -1,6 +1,5 @@
 #include "cpu/emit/RowBounds.h"
 
-#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/elements/Elementwise.h"
 
 namespace smalti::cpu {
@@ -22,22 +21,22 @@ Reg ahead(NativeLowering& l, mlir::Value v, int depth) {
       {l.b, *op, operands, elementDType(op->getOperand(0).getType()), elementDType(v.getType())});
 }
 
-/// Converts a unit number to a row number, clamped to the existing rows.
-Reg firstRow(NativeLowering& l, Reg unit, int64_t units, int64_t rows) {
+/// Converts a group number to a row number, clamped to the existing rows.
+Reg firstRow(NativeLowering& l, Reg group, int64_t groups, int64_t rows) {
   Builder& b = l.b;
-  Reg within = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSExt(unit, b.getInt64Ty()), l.index(0));
-  within = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, within, l.index(units));
-  return b.CreateMul(within, l.index(rows / units));
+  Reg within = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSExt(group, b.getInt64Ty()), l.index(0));
+  within = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, within, l.index(groups));
+  return b.CreateMul(within, l.index(rows / groups));
 }
 
 }  // namespace
 
 Reg hoistedScalar(NativeLowering& l, mlir::Value v) { return ahead(l, v, 0); }
 
-std::optional<RowBounds> rowBounds(NativeLowering& l, const UnitRange& range, int64_t rows) {
+std::optional<RowBounds> rowBounds(NativeLowering& l, const RowGroups& range, int64_t rows) {
   Reg begin = ahead(l, range.begin, 0), end = begin ? ahead(l, range.end, 0) : nullptr;
   if (!end) return std::nullopt;
-  return RowBounds{firstRow(l, begin, range.units, rows), firstRow(l, end, range.units, rows)};
+  return RowBounds{firstRow(l, begin, range.groups, rows), firstRow(l, end, range.groups, rows)};
 }
 
 }  // namespace smalti::cpu

@@ -13,7 +13,7 @@ struct RowBounds {
 };
 
 /// The bounds of a planned range, of a value of so many rows; nullopt: they cannot be computed yet.
-std::optional<RowBounds> rowBounds(NativeLowering&, const UnitRange&, int64_t rows);
+std::optional<RowBounds> rowBounds(NativeLowering&, const RowGroups&, int64_t rows);
 
 /// A scalar whose op comes later, perhaps: what it is computed from is there. Null where that is not so.
 Reg hoistedScalar(NativeLowering&, mlir::Value);

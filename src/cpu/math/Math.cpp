@@ -34,8 +34,6 @@ llvm::Value* emitMath(llvm::IRBuilderBase& code, std::string_view name, std::spa
   return f ? f->emit({code, operands[0]}).value() : nullptr;
 }
 
-bool hasMath(std::string_view name, size_t operands) {
-  return operands == 2 ? findBinary(name) != nullptr : operands == 1 && findUnary(name) != nullptr;
-}
+bool hasMath(std::string_view name) { return findBinary(name) || findUnary(name); }
 
 }  // namespace smalti::cpu

@@ -15,7 +15,7 @@ namespace smalti::cpu {
 /// math.sin, cos and tan ends in another block than it began (Reduction.h), so ask the builder where it is afterwards.
 llvm::Value* emitMath(llvm::IRBuilderBase&, std::string_view name, std::span<llvm::Value* const> operands);
 
-/// Whether that function of that many operands is implemented.
-bool hasMath(std::string_view name, size_t operands);
+/// Whether that function is implemented.
+bool hasMath(std::string_view name);
 
 }  // namespace smalti::cpu

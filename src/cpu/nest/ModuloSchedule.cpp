@@ -10,6 +10,12 @@
 namespace smalti::cpu {
 namespace {
 
+// Fitted with `./do bench cpu` on the processor that docs/performance.md names.
+
+/// Cycles of the longest chain of dependent ops, and iterations, below which the code before and after the scheduled
+/// loop costs more than the overlap gains.
+constexpr int kMinChainCycles = 24, kMinIterations = 4;
+
 /// Cycles until others can use the result, roughly.
 int latencyOf(const llvm::Instruction& i) {
   if (i.getOpcode() == llvm::Instruction::FDiv) return 12;
@@ -27,14 +33,13 @@ llvm::Value* renamed(llvm::ValueToValueMapTy& values, llvm::Value* v) {
   return at == values.end() ? v : static_cast<llvm::Value*>(at->second);
 }
 
-class Overlap {
+class ModuloScheduler {
  public:
-  Overlap(const OneBlockLoop& l, const Processor& p) : l_(l), processor_(p) {}
+  ModuloScheduler(const OneBlockLoop& l, const Processor& p) : l_(l), processor_(p) {}
 
   bool pays() {
     measure();
-    constexpr int kShortest = 24, kTrips = 4;
-    if (longest_ < kShortest || l_.end / l_.step < kTrips) return false;
+    if (longest_ < kMinChainCycles || l_.end / l_.step < kMinIterations) return false;
     // Choose the cut near the middle with the fewest values live across it.
     std::optional<int64_t> best;
     for (int depth = longest_ * 2 / 5; depth <= longest_ * 3 / 5; ++depth) {
@@ -198,7 +203,7 @@ class Overlap {
 
 llvm::SmallVector<Reg, 8> moduloSchedule(const OneBlockLoop& loop, const Processor& processor,
                                          llvm::ArrayRef<Reg> wanted) {
-  Overlap overlap(loop, processor);
+  ModuloScheduler overlap(loop, processor);
   if (!overlap.pays()) return {};
   return overlap.rebuild(wanted);
 }

@@ -1,6 +1,10 @@
 // Two-stage modulo scheduling of loops whose iterations are long chains of dependent ops. Otherwise the processor's
 // queues fill with the first ops of the next iteration while it waits for the current one. In the scheduled loop, one
 // iteration runs the second half of its chain while the next one runs the first half.
+//
+// This is instruction scheduling, and decides on emitted code as any instruction scheduler does: the latency of a chain
+// and the registers that are live across the cut are properties of instructions, which no plan has. No result depends
+// on it.
 #pragma once
 
 #include "cpu/Processor.h"

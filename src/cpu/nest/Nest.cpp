@@ -8,6 +8,7 @@
 #include "cpu/nest/NestEmitter.h"
 #include "cpu/nest/NestValues.h"
 #include "cpu/nest/Reduction.h"
+#include "cpu/ops/NativeOps.h"
 #include "cpu/plan/NestHeuristics.h"
 #include "mlir/IR/BuiltinAttributes.h"
 

@@ -3,50 +3,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/elements/NarrowFloats.h"
 #include "cpu/nest/Schedule.h"
+#include "cpu/ops/NativeOps.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
-namespace {
-
-std::optional<eval::ReduceKind> kindOf(mlir::Operation& op) {
-  if (!llvm::isa<mlir::vector::MultiDimReductionOp>(op)) return std::nullopt;
-  return eval::reduceKindFromName(keywordAttribute(op, "kind"));
-}
-
-bool exists(eval::ReduceKind kind, DType t) {
-  using K = eval::ReduceKind;
-  const bool floats = kind == K::add || kind == K::mul || kind == K::maximumf || kind == K::minimumf;
-  const bool integers = kind != K::maximumf && kind != K::minimumf;
-  return (floats && isRegisterFloat(t)) || (integers && computesNatively(t) && is_integer(t));
-}
-
-}  // namespace
-
-eval::ReduceKind reductionKind(mlir::Operation& op) { return *kindOf(op); }
-
-std::optional<eval::ReduceKind> nativeReductionKind(mlir::Operation& op) {
-  const auto kind = kindOf(op);
-  return kind && exists(*kind, elementDType(op.getOperand(0).getType())) ? kind : std::nullopt;
-}
-
-bool isNativeReduction(mlir::Operation& op) {
-  const auto kind = kindOf(op);
-  if (!kind || !llvm::isa<mlir::VectorType>(op.getResult(0).getType())) return false;
-  const DType t = elementDType(op.getOperand(0).getType());
-  if (!exists(*kind, t) || num_elements(shapeOf(op.getOperand(0).getType())) == 0) return false;
-  return isRowReduction(op) || (isSplatConstant(op.getOperand(1)) && (t == DType::f32 || !isRegisterFloat(t)));
-}
-
-bool isCollected(mlir::Operation& op) {
-  if (op.getNumResults() != 1 || !isVector(op.getResult(0)) || op.getNumRegions() != 0) return false;
-  if (shapeOf(op.getResult(0).getType()).empty()) return false;
-  return schedule::isRematerializableShapeOp(op) || isNativeElementwise(op) || isNativeReduction(op);
-}
 
 Reg identityOf(Builder& b, eval::ReduceKind kind, DType t) {
   using K = eval::ReduceKind;

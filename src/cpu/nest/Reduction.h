@@ -11,9 +11,6 @@
 
 namespace smalti::cpu {
 
-eval::ReduceKind reductionKind(mlir::Operation&);
-/// The op's kind, if it has native code for its dtype.
-std::optional<eval::ReduceKind> nativeReductionKind(mlir::Operation&);
 /// The identity element, as a scalar register.
 Reg identityOf(Builder&, eval::ReduceKind, DType);
 Reg combine(Builder&, eval::ReduceKind, DType, Reg, Reg);

@@ -31,7 +31,7 @@ struct RootDetails {
 
 /// The decisions about a nest that its NestPlan does not contain.
 struct NestDetails {
-  std::optional<UnitRange> neededRows{};  ///< iterations of the outermost loop; nullopt: all
+  std::optional<RowGroups> neededRows{};  ///< iterations of the outermost loop; nullopt: all
   std::optional<MaskedLoads> maskedLoads{};
   std::vector<RootDetails> roots{};  ///< by root of the NestPlan
   /// Loads and earlier values whose memory is prefetched for later rows (RowSchedule::prefetchRows), as far as the
@@ -76,7 +76,7 @@ struct ProductOpPlan {
   mlir::Value addedRow{};    ///< the row vector that the product adds to each of its rows; null: none
   bool accumulates = false;  ///< the product adds to what its memory holds
   bool joinsBlocks = false;  ///< blocks of B are multiplied as one skinny product, not one after the other
-  std::optional<UnitRange> neededRows{};  ///< if at most half of the rows are needed, only these are computed …
+  std::optional<RowGroups> neededRows{};  ///< if at most half of the rows are needed, only these are computed …
   int64_t rowsOfChunk = 0;                ///< … in chunks of this many rows
   std::vector<ProductPlan> products{};    ///< in the order of their emission
 };

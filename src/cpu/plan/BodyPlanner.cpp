@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cpu/analysis/NativeOps.h"
+#include "cpu/ops/ElementwiseOps.h"
+#include "cpu/ops/NativeOps.h"
 #include "cpu/plan/NestHeuristics.h"
 #include "cpu/plan/product/StorageDType.h"
 #include "ir/KernelPackage.h"

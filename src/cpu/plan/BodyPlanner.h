@@ -70,7 +70,7 @@ class BodyPlanner : public schedule::Surroundings {
   void flush(FlushPoint point = FlushPoint::inOp) { take(schedule::Flush::values, point); }
   void flushBeforeWrites(FlushPoint point = FlushPoint::inOp) { take(schedule::Flush::beforeWrites, point); }
   /// The rows that anything depends on, of values of so many rows; nullopt: all, or the bounds are not known in time.
-  std::optional<UnitRange> neededRows(llvm::ArrayRef<mlir::Value>, int64_t rows) const;
+  std::optional<RowGroups> neededRows(llvm::ArrayRef<mlir::Value>, int64_t rows) const;
 
   // ---- schedule::Surroundings
   std::optional<schedule::StoredValue> stored(mlir::Value) const override;
@@ -86,7 +86,7 @@ class BodyPlanner : public schedule::Surroundings {
   void take(schedule::Flush, FlushPoint);
   PlannedSegment withDetails(schedule::Segment);
   NestDetails detailsOf(const schedule::Segment&, const schedule::Nest&);
-  std::optional<UnitRange> neededRowsOf(const schedule::Segment&, const schedule::Nest&) const;
+  std::optional<RowGroups> neededRowsOf(const schedule::Segment&, const schedule::Nest&) const;
   std::optional<MaskedLoads> maskedLoadsOf(const schedule::Segment&, const schedule::Nest&,
                                            const std::vector<MemoryView>& buffers) const;
   std::vector<RootDetails> rootDetails(const schedule::Segment&, const schedule::NestPlan&) const;

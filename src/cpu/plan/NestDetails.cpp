@@ -17,18 +17,18 @@ using schedule::Root;
 using schedule::ScheduledOp;
 using schedule::Segment;
 
-std::optional<UnitRange> BodyPlanner::neededRows(llvm::ArrayRef<mlir::Value> values, int64_t rows) const {
-  std::optional<UnitRange> range;
+std::optional<RowGroups> BodyPlanner::neededRows(llvm::ArrayRef<mlir::Value> values, int64_t rows) const {
+  std::optional<RowGroups> range;
   for (const mlir::Value v : values) {
-    const auto needed = neededUnits(v);
+    const auto needed = neededRowGroups(v);
     if (!needed || (range && *range != *needed)) return std::nullopt;
     range = needed;
   }
-  if (!range || rows % range->units != 0 || !canHoist(range->begin) || !canHoist(range->end)) return std::nullopt;
+  if (!range || rows % range->groups != 0 || !canHoist(range->begin) || !canHoist(range->end)) return std::nullopt;
   return range;
 }
 
-std::optional<UnitRange> BodyPlanner::neededRowsOf(const Segment& segment, const Nest& nest) const {
+std::optional<RowGroups> BodyPlanner::neededRowsOf(const Segment& segment, const Nest& nest) const {
   const NestPlan& plan = nest.plan;
   if (plan.flattened || nest.rows.empty() || plan.rows.pipelinesLastPhase) return std::nullopt;
   llvm::SmallVector<mlir::Value, 8> made;

@@ -16,7 +16,7 @@ constexpr int64_t kMaxRows = 16;
 /// Smallest number of rows worth blocking even if they leave L1 little room.
 constexpr int64_t kMinRowBlock = 2;
 /// Elements of a block that is read from DRAM: few, so that memory is busy all the time.
-constexpr int64_t kElementsOfMemory = 1024;
+constexpr int64_t kElementsFromDram = 1024;
 /// Arrays whose rows share L1: the current input, the prefetched input, buffered values, and the output.
 constexpr int64_t kArrays = 4;
 
@@ -41,8 +41,8 @@ constexpr int kManyRegisters = 32;
 RowSchedule blockRows(RowSchedule rows, const NestFacts& nest, const RootCost&, const Processor& p) {
   if (nest.isFlattened || nest.phases == 1 || nest.innermostRows == 0) return rows;
   int64_t fit = 0;
-  if (nest.touchesMemory) {
-    fit = kElementsOfMemory / nest.mostColumns();
+  if (nest.accessesDram) {
+    fit = kElementsFromDram / nest.mostColumns();
   } else {
     const int64_t most = p.l1Bytes / (kArrays * nest.mostColumns() * kElementBytes);
     fit = std::max(most * 3 / 4, std::min(most, kMinRowBlock));
@@ -69,8 +69,8 @@ RowSchedule pipelineLastPhase(RowSchedule rows, const NestFacts& nest, const Roo
 
 RowSchedule prefetchRows(RowSchedule rows, const NestFacts& nest, const RootCost&, const Processor& p) {
   rows.prefetchRows = rows.rowBlock;
-  if (nest.readsOfMemory == 0) return rows;
-  const int64_t elements = nest.mostColumns() * nest.readsOfMemory, rowBytes = elements * kElementBytes;
+  if (nest.dramReads == 0) return rows;
+  const int64_t elements = nest.mostColumns() * nest.dramReads, rowBytes = elements * kElementBytes;
   rows.prefetchRows = std::max(kElementsAhead / elements, rows.rowBlock);
   if (p.l1Bytes >= kRoomyBytes) return rows;
   const bool streams = rows.pipelinesLastPhase || std::ranges::any_of(nest.roots, [](const schedule::RootFacts& r) {

@@ -1,12 +1,13 @@
 // Loads, stores and views of refs, and copies: what they compute first, and what is known of their memory.
 #include <array>
 
-#include "cpu/analysis/NativeOps.h"
+#include "cpu/ops/NativeOps.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "ir/TpuOpsAtomic.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsSync.h"
 #include "ir/Types.h"
+#include "ir/facts/AccessBox.h"
 #include "ir/facts/Attributes.h"
 #include "ir/facts/Waits.h"
 
@@ -18,39 +19,18 @@ using schedule::isVector;
 constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
 constexpr const char* kUnknownRef = "a ref that native code does not follow";
 
-/// The region of a ref that an op accesses.
-struct AccessBox {
-  Shape sizes;
-  std::vector<int64_t> steps;  ///< empty: 1
-  bool isInside = true;        ///< all of it is known to be inside the ref
-};
-
-/// Elements from the first one touched to the last; INT64_MAX: too many to count.
-int64_t spanOf(int64_t size, int64_t step) {
-  int64_t span = 0;
-  return __builtin_mul_overflow(size - 1, step, &span) || span == INT64_MAX ? INT64_MAX : span + 1;
-}
-
+/// Whether [start, start + span) is known to be inside [0, bound).
 bool fits(KnownNumber start, int64_t span, KnownNumber bound) {
   if (!start || !bound) return false;
   const auto limit = static_cast<uint64_t>(*bound), length = static_cast<uint64_t>(span);
   return length <= limit && static_cast<uint64_t>(*start) <= limit - length;
 }
 
-tl::expected<AccessBox, Unsupported> boundsOf(const BodyPlanner& p, mlir::Operation& op, const MemoryView& whole,
-                                              mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
-  constexpr const char* kOtherRank = "a load or store whose rank differs from its ref's";
-  if (whole.shape.size() != indices.size()) return unsupported(kOtherRank);
-  AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides")};
-  if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
-  if (box.sizes.size() != indices.size() || (!box.steps.empty() && box.steps.size() != indices.size()))
-    return unsupported(kOtherRank);
-  for (size_t d = 0; d < indices.size(); ++d) {
-    if (num_elements(box.sizes) == 0) continue;
-    const int64_t span = spanOf(box.sizes[d], box.steps.empty() ? 1 : box.steps[d]);
-    box.isInside &= fits(p.integers.find(indices[static_cast<unsigned>(d)]), span, extent(whole, d));
-  }
-  return box;
+bool isInside(const BodyPlanner& p, const AccessBox& box, const MemoryView& whole, mlir::ValueRange indices) {
+  if (box.isEmpty()) return true;
+  for (size_t d = 0; d < indices.size(); ++d)
+    if (!fits(p.integers.find(indices[d]), box.span(d), extent(whole, d))) return false;
+  return true;
 }
 
 /// The box that an op accesses as a view of the value's shape.
@@ -58,16 +38,16 @@ tl::expected<MemoryView, Unsupported> boxOf(BodyPlanner& p, mlir::Operation& op,
                                             mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   if (!p.hasRef(ref)) return unsupported(kUnknownRef);
   const MemoryView& whole = p.ref(ref);
-  const auto bounds = boundsOf(p, op, whole, indices, valueShape, scalar);
-  if (!bounds) return tl::unexpected(bounds.error());
-  if (op.getNumResults() > 0 && !bounds->isInside) {
+  const auto region = accessBoxOf(op, whole.shape.size(), indices.size(), valueShape);
+  if (!region) return unsupported(region.error());
+  if (op.getNumResults() > 0 && !isInside(p, *region, whole, indices)) {
     // Elements inside are copied by the load, not in a nest: stores to them must have been executed before.
     const auto storesThere = [&](const schedule::ScheduledOp& o) {
       return o.isStore() && o.access->memory == whole.memory;
     };
     if (llvm::any_of(p.scheduler.pending(), storesThere)) p.flush(FlushPoint::load);
   }
-  const MemoryView box = slice(whole, bounds->sizes, bounds->steps);
+  const MemoryView box = slice(whole, region->sizes, region->steps);
   if (scalar) return box;
   auto shaped = reshape(box, valueShape);
   if (!shaped) return unsupported("a load or store that reshapes");

@@ -1,9 +1,9 @@
 // Matrix products and convolutions: where their results go, and how each product is computed.
 #include <array>
 
-#include "cpu/analysis/NativeOps.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "cpu/plan/RoundInProducts.h"
+#include "cpu/plan/product/Convolution.h"
 #include "cpu/plan/product/ProductTypes.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsMxu.h"
@@ -221,9 +221,9 @@ class MatmulPlanner {
   /// The number of rows that are multiplied together, as one skinny product, if few rows are needed. 0: the product has
   /// no such parts.
   int64_t rowsOfChunk(int64_t rows) const {
-    const auto units = neededUnits(op_.getResult(0));
-    if (!units || rows % units->units != 0) return 0;
-    int64_t chunk = rows / units->units;
+    const auto needed = neededRowGroups(op_.getResult(0));
+    if (!needed || rows % needed->groups != 0) return 0;
+    int64_t chunk = rows / needed->groups;
     while (chunk < kSlowRows && rows % (2 * chunk) == 0) chunk *= 2;
     return chunk <= kSkinnyRows && 2 * chunk <= rows ? chunk : 0;
   }
@@ -253,9 +253,11 @@ class MatmulPlanner {
       GemmShape joined = shape;
       joined.transposedA = matrixIn(lhs, lhsSide.free, lhsSide.contracting).transposed;
       joined.transposedB = first.transposed;
-      ProductPlan plan = cpu::planProduct(
-          {.shape = joined, .blocksOfB = static_cast<int64_t>(blocks.size()), .nextBIsKnown = blocks[0].isNextKnown},
-          p_.processor);
+      ProductPlan plan = cpu::planProduct({.shape = joined,
+                                           .blocksOfB = static_cast<int64_t>(blocks.size()),
+                                           .nextBIsKnown = blocks[0].isNextKnown,
+                                           .rowBytesOfB = rowBytes(first, shape.b)},
+                                          p_.processor);
       if (plan.isSkinny()) {
         made_.joinsBlocks = true;
         add(std::move(plan));

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cpu/analysis/NativeOps.h"
+#include "cpu/ops/NativeOps.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "cpu/plan/RoundInProducts.h"
 #include "cpu/plan/product/ConcatOperand.h"
@@ -23,7 +23,7 @@ NativeResult makesNewValue(BodyPlanner& p, mlir::Operation& op) {
 }
 
 /// The operand's memory, which nothing overwrites during the lifetime of the result.
-MemoryView settled(BodyPlanner& p, mlir::Value v) {
+MemoryView stableView(BodyPlanner& p, mlir::Value v) {
   MemoryView view = p.view(v);
   return view.memory == MemoryView::kValue ? view : BodyPlanner::denseCopy(view);
 }
@@ -31,7 +31,7 @@ MemoryView settled(BodyPlanner& p, mlir::Value v) {
 NativeResult planShapeCast(BodyPlanner& p, mlir::Operation& op) {
   const Shape to = shapeOf(op.getResult(0).getType());
   p.flush();
-  const MemoryView source = isReadInPlace(op) ? p.view(op.getOperand(0)) : settled(p, op.getOperand(0));
+  const MemoryView source = isReadInPlace(op) ? p.view(op.getOperand(0)) : stableView(p, op.getOperand(0));
   const auto view = reshape(source, to);
   p.setView(op.getResult(0), view ? *view : *reshape(BodyPlanner::denseCopy(source), to));
   return {};
@@ -39,7 +39,7 @@ NativeResult planShapeCast(BodyPlanner& p, mlir::Operation& op) {
 
 NativeResult planExtractSlice(BodyPlanner& p, mlir::Operation& op) {
   p.flush();
-  const MemoryView source = settled(p, op.getOperand(0));
+  const MemoryView source = stableView(p, op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
   auto steps = integersAttribute(op, "strides");
   steps.resize(sizes.size(), 1);
@@ -52,7 +52,7 @@ NativeResult planExtract(BodyPlanner& p, mlir::Operation& op) {
   const auto positions = integersAttribute(op, "static_position");
   if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
     return unsupported("vector.extract of an unknown form");
-  MemoryView view = settled(p, op.getOperand(0));
+  MemoryView view = stableView(p, op.getOperand(0));
   const auto leading = static_cast<ptrdiff_t>(positions.size());
   view.shape.erase(view.shape.begin(), view.shape.begin() + leading);
   view.strides.erase(view.strides.begin(), view.strides.begin() + leading);

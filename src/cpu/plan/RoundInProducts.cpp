@@ -40,7 +40,7 @@ bool isSkinnyMatrixProduct(tpu::MatmulOp op, const Processor& processor) {
          elementDType(op->getResult(0).getType()) == DType::f32;
 }
 
-Shape withoutUnits(Shape shape) {
+Shape withoutUnitDims(Shape shape) {
   std::erase(shape, 1);
   return shape;
 }
@@ -51,7 +51,7 @@ bool canReadInPlace(mlir::vector::LoadOp load, mlir::Value matrix, const KernelA
   const auto role = arguments.roleOf(load.getBase());
   if (!role) return false;
   const Shape box = shapeOf(load.getType()), all = shapeOf(load.getBase().getType());
-  if (withoutUnits(box) == withoutUnits(shapeOf(matrix.getType()))) return true;
+  if (withoutUnitDims(box) == withoutUnitDims(shapeOf(matrix.getType()))) return true;
   const auto first = std::ranges::find_if(box, [](int64_t size) { return size != 1; });
   return role->kind == ArgumentRole::scratch && first != box.end() &&
          std::equal(first + 1, box.end(), all.end() - (box.end() - first) + 1);

@@ -22,10 +22,6 @@ Reg roundedToBf16(Builder& b, Reg f32) {
 
 }  // namespace
 
-bool usesBf16Dot(const RowProduct& p, const Processor& processor) {
-  return usesBf16Pairs(p.shape, static_cast<int64_t>(p.b.size()), processor);
-}
-
 Reg loadCoefficients(Builder& b, DType t, bool pairs, Reg from, int lanes, Reg mask) {
   if (!pairs) return loadElements(b, t, from, lanes, mask);
   return asPairs(b, loadElements(b, DType::i16, from, 2 * lanes, mask), lanes);

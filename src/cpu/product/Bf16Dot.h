@@ -7,9 +7,6 @@
 
 namespace smalti::cpu {
 
-/// usesBf16Pairs() of the product as it is emitted.
-bool usesBf16Dot(const RowProduct&, const Processor&);
-
 /// Loads consecutive elements, or pairs of them, along a row of A or of a transposed B. Lanes are 0 where the
 /// mask, which has one lane per element, is not set.
 Reg loadCoefficients(Builder&, DType, bool pairs, Reg from, int lanes, Reg mask = nullptr);

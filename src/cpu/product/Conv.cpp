@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cpu/emit/elements/NarrowFloats.h"
+#include "cpu/plan/product/Convolution.h"
 #include "cpu/product/ConvertedCopy.h"
 #include "cpu/product/Product.h"
 #include "ir/TpuOpsMxu.h"
@@ -10,89 +11,9 @@
 namespace smalti::cpu {
 namespace {
 
-/// A copy is emitted for each window position: more positions would bloat the code for little gain.
-constexpr int64_t kMaxTaps = 64;
-constexpr int64_t kMaxWindowBytes = 64 << 20;
-
-/// The dimensions of a view in another order.
-Shape inOrder(const Shape& shape, const Shape& order) {
-  Shape out;
-  for (const int64_t d : order) out.push_back(shape[static_cast<size_t>(d)]);
-  return out;
-}
-
-Shape orderOf(int64_t first, llvm::ArrayRef<int64_t> spatial, std::initializer_list<int64_t> last) {
-  Shape order{first};
-  order.insert(order.end(), spatial.begin(), spatial.end());
-  order.insert(order.end(), last);
-  return order;
-}
-
-/// Integers that are the low bytes of an i32.
-bool isCutOff(DType t) { return t == DType::i8 || t == DType::i16; }
-
 /// The output positions along a dimension at which a window position covers an element, and these elements.
 struct TapRange {
   int64_t count = 0, first = 0, step = 1, from = 0, fromStep = 1;
-};
-
-/// The dimensions of a tpu.conv, in the order of its product.
-class ConvDimensions {
- public:
-  explicit ConvDimensions(tpu::ConvOp op) : op_(op) {
-    const tpu::ConvDimensionNumbersAttr n = op.getDimensionNumbers();
-    lhsOrder_ = orderOf(n.getLhsBatchDim(), n.getLhsSpatialDims(), {n.getLhsFeatureDim()});
-    outOrder_ = orderOf(n.getOutputBatchDim(), n.getOutputSpatialDims(), {n.getOutputFeatureDim()});
-    rhsOrder_ = n.getRhsSpatialDims();
-    rhsOrder_.insert(rhsOrder_.end(), {n.getRhsInputFeatureDim(), n.getRhsOutputFeatureDim()});
-    lhsShape_ = inOrder(shapeOf(op.getLhs().getType()), lhsOrder_);
-    rhsShape_ = inOrder(shapeOf(op.getRhs().getType()), rhsOrder_);
-    outShape_ = inOrder(shapeOf(op.getType()), outOrder_);
-    spatial_ = n.getLhsSpatialDims().size();
-    window_.assign(rhsShape_.begin(), rhsShape_.begin() + static_cast<ptrdiff_t>(spatial_));
-    inputs_ = rhsShape_[spatial_];
-    outputs_ = rhsShape_[spatial_ + 1];
-    featureGroups_ = static_cast<int64_t>(op.getFeatureGroupCount());
-    batchGroups_ = static_cast<int64_t>(op.getBatchGroupCount());
-  }
-
-  /// nullopt: src/eval computes the op.
-  std::optional<NativeConvolution> product() const {
-    const DType lhs = elementDType(op_.getLhs().getType()), rhs = elementDType(op_.getRhs().getType());
-    const DType out = elementDType(op_.getType());
-    NativeConvolution made{.shape = {.m = num_elements(positions()),
-                                     .n = outputs_ / (featureGroups_ * batchGroups_),
-                                     .k = num_elements(window_) * inputs_,
-                                     .a = multipliedAs(lhs, rhs, out),
-                                     .b = multipliedAs(rhs, lhs, out),
-                                     // A narrow result is rounded, or cut off, once.
-                                     .c = isCutOff(out) ? DType::i32 : accumulatedAs(out),
-                                     .accumulate = !isZeroConstant(op_.getAcc())},
-                           .leadingOfB = outputs_};
-    const GemmShape& s = made.shape;
-    const int64_t elements = checkedElements(windows());
-    const bool isNative = multiplies(s.a, s.b, s.c) && num_elements(window_) <= kMaxTaps && elements >= 0 &&
-                          elements <= kMaxWindowBytes / storage_bytes(s.a);
-    return isNative ? std::optional(made) : std::nullopt;
-  }
-
- protected:
-  /// [batch, positions…].
-  Shape positions() const { return {outShape_.begin(), outShape_.end() - 1}; }
-  /// [batch, positions…, window…, features].
-  Shape windows() const {
-    Shape all = positions();
-    all.insert(all.end(), window_.begin(), window_.end());
-    all.push_back(inputs_);
-    return all;
-  }
-
-  mutable tpu::ConvOp op_;                ///< MLIR's accessors are not const
-  Shape lhsOrder_, rhsOrder_, outOrder_;  ///< [batch, space…, features], [window…, inputs, outputs]
-  Shape lhsShape_, rhsShape_, outShape_;  ///< in these orders
-  Shape window_;
-  size_t spatial_ = 0;
-  int64_t inputs_ = 0, outputs_ = 0, featureGroups_ = 1, batchGroups_ = 1;
 };
 
 class ConvLowering : ConvDimensions {
@@ -242,10 +163,6 @@ NativeResult lowerConv(NativeLowering& l, mlir::Operation& op) {
 constexpr std::array<NativeOpRow, 1> kConvTable{{{"tpu.conv", lowerConv}}};
 
 }  // namespace
-
-std::optional<NativeConvolution> nativeConvolution(mlir::Operation& op) {
-  return ConvDimensions(mlir::cast<tpu::ConvOp>(op)).product();
-}
 
 std::span<const NativeOpRow> convOps() { return kConvTable; }
 

@@ -10,26 +10,23 @@
 namespace smalti::cpu {
 namespace {
 
-/// Vectors of a row per iteration of the column loop: bounds the code size.
-constexpr int64_t kPieceVectors = 16;
-
 class GemvAxpyEmitter {
  public:
-  GemvAxpyEmitter(NativeLowering& l, const RowProduct& p)
+  GemvAxpyEmitter(NativeLowering& l, const RowProduct& p, const GemvAxpyPlan& plan)
       : l_(l),
         b_(l.b),
         p_(p),
         s_(p.shape),
+        plan_(plan),
         lanes_(l.processor.lanes(4)),
-        rowsPerStep_(usesBf16Dot(p, l.processor) ? 2 : 1) {}
+        rowsPerStep_(p.bf16Pairs ? 2 : 1) {}
 
   /// The sums stay in registers over all rows of B if enough are available; otherwise each row is added to C in memory.
   void emit() {
-    const int64_t accumulators = l_.processor.vectorRegisters >= 32 ? 24 : 8;
-    if (s_.m * vectors(s_.n) <= accumulators)
+    if (plan_.sumsInRegisters)
       inRegisters();
     else
-      forEachTile(l_, l_.index(0), s_.n, columnsInCache(),
+      forEachTile(l_, l_.index(0), s_.n, plan_.cachedColumns,
                   [&](Reg first, int64_t columns) { inMemory(first, columns); });
   }
 
@@ -43,7 +40,7 @@ class GemvAxpyEmitter {
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
     const Carried zeros(at(s_.m, 0), zero);
     const Carried sums = carriedLoop(l_, 0, p_.rowsOfBlock(), rowsPerStep_, zeros, [&](Reg j, Carried now) {
-      forEachBlockGroup(p_, together(), [&](Blocks blocks, int64_t first) {
+      forEachBlockGroup(p_, plan_.rowsOfB, [&](Blocks blocks, int64_t first) {
         add(
             blocks, j, factors(blocks, first, j), l_.index(0), s_.n,
             [&](int64_t i, int64_t v) { return now[at(i, v)]; },
@@ -60,24 +57,13 @@ class GemvAxpyEmitter {
       }
   }
 
-  /// The number of rows of B whose factors fit into half of the registers.
-  int64_t together() const { return std::clamp<int64_t>(l_.processor.vectorRegisters / 2 / s_.m, 1, kMaxRowsPerGroup); }
-
-  /// The number of columns of C, in whole pieces, for which all rows of C stay in L1.
-  int64_t columnsInCache() const {
-    const int64_t fit = l_.processor.l1Bytes / 2 / (s_.m * static_cast<int64_t>(sizeof(float)));
-    return std::max<int64_t>(1, fit / piece()) * piece();
-  }
-  /// Columns that one pass of a loop adds.
-  int64_t piece() const { return kPieceVectors * lanes_; }
-
   void inMemory(Reg first, int64_t columns) {
     if (!s_.accumulate) clearColumnsOfC(l_, p_, first, columns);
     // One loop per group: in a common loop, sums that the next group adds to would be spilled in addition to C.
-    forEachBlockGroup(p_, together(), [&](Blocks blocks, int64_t firstBlock) {
+    forEachBlockGroup(p_, plan_.rowsOfB, [&](Blocks blocks, int64_t firstBlock) {
       l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(rowsPerStep_), [&](Reg j) {
         const Carried ofRows = factors(blocks, firstBlock, j);
-        forEachTile(l_, first, columns, piece(), [&](Reg at, int64_t count) {
+        forEachTile(l_, first, columns, plan_.passColumns, [&](Reg at, int64_t count) {
           const auto to = [&](int64_t i, int64_t v) {
             return elementOfC(l_, p_, l_.index(i), b_.CreateAdd(at, l_.index(v * lanes_)));
           };
@@ -142,12 +128,15 @@ class GemvAxpyEmitter {
   Builder& b_;
   const RowProduct& p_;
   const GemmShape& s_;
+  const GemvAxpyPlan& plan_;
   const int lanes_;
   const int64_t rowsPerStep_;
 };
 
 }  // namespace
 
-void emitGemvAxpy(NativeLowering& l, const RowProduct& p) { GemvAxpyEmitter(l, p).emit(); }
+void emitGemvAxpy(NativeLowering& l, const RowProduct& p, const GemvAxpyPlan& plan) {
+  GemvAxpyEmitter(l, p, plan).emit();
+}
 
 }  // namespace smalti::cpu

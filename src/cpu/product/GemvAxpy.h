@@ -7,6 +7,6 @@
 namespace smalti::cpu {
 
 /// C[i,j] = Σ A[i,k]·B[k,j] (+ C[i,j]), in f32.
-void emitGemvAxpy(NativeLowering&, const RowProduct&);
+void emitGemvAxpy(NativeLowering&, const RowProduct&, const GemvAxpyPlan&);
 
 }  // namespace smalti::cpu

@@ -10,58 +10,44 @@
 namespace smalti::cpu {
 namespace {
 
-/// The most rows of A per row of B in registers: with more, the loads would take longer than the sums.
-constexpr int64_t kMaxRowsOfA = 4;
-/// Rows of C, often whole pages apart, and parts of them that are written at the same time share the sets of L1 if they
-/// are more than its ways. Then sums are collected, a line of each row, before they are stored to C.
-constexpr int64_t kWays = 8, kStagedColumns = kLineBytes / 4;
-
 class GemvDotEmitter {
  public:
-  GemvDotEmitter(NativeLowering& l, const RowProduct& d)
+  GemvDotEmitter(NativeLowering& l, const RowProduct& d, const GemvDotPlan& plan)
       : l_(l),
         b_(l.b),
         d_(d),
         s_(d.shape),
-        lanes_(l.processor.lanes(4)),
-        pairs_(usesBf16Dot(d, l.processor)),
-        size_(storage_bytes(d.shape.b)) {
-    while (!pairs_ && lanes_ > 1 && lanes_ / 2 >= s_.k) lanes_ /= 2;
-    width_ = pairs_ ? 2 * lanes_ : lanes_;
-  }
+        plan_(plan),
+        lanes_(plan.lanes),
+        width_(plan.width),
+        size_(storage_bytes(d.shape.b)) {}
 
   /// Rows of B from the begin to the end, as many together as there are lanes for their sums: of several blocks line by
   /// line interleaved, of one its neighbours.
   void emit() {
-    // If A is only a few vectors, it stays in registers throughout.
-    if (s_.m <= lanes_ && s_.m * vectors() <= l_.processor.vectorRegisters / 2)
+    if (plan_.holdsA)
       for (int64_t i = 0; i < s_.m; ++i)
         for (int64_t k = 0; k < s_.k; k += width_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
-    const int64_t rowsOfA = std::min<int64_t>({s_.m, lanes_, kMaxRowsOfA});
-    const int64_t together = std::clamp<int64_t>(lanes_ / rowsOfA, 1, kMaxRowsPerGroup);
-    // Hardware prefetchers do not follow interleaved lines of several rows, which hurts loops bound by reading.
-    const int64_t neighbours =
-        s_.m < kSlowRows ? 1 : std::max<int64_t>(1, together / static_cast<int64_t>(d_.b.size()));
     const auto dotsOfRows = [&](Reg from, int64_t size) {
-      forEachTile(l_, from, size, neighbours, [&](Reg j, int64_t count) {
-        forEachBlockGroup(d_, together, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
+      forEachTile(l_, from, size, plan_.neighbours, [&](Reg j, int64_t count) {
+        forEachBlockGroup(d_, plan_.rowsOfB, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
           std::vector<RowOfB> rows;
           for (const BlockOfRows& block : blocks) {
             Reg column = columnOf(at++, from, j);
             for (int64_t i = 0; i < count; ++i)
               rows.push_back({&block, b_.CreateAdd(j, l_.index(i)), b_.CreateAdd(column, l_.index(i))});
           }
-          for (int64_t i = 0; i < s_.m; i += rowsOfA) dots(i, std::min(rowsOfA, s_.m - i), rows, count);
+          for (int64_t i = 0; i < s_.m; i += plan_.rowsOfA) dots(i, std::min(plan_.rowsOfA, s_.m - i), rows, count);
         });
       });
     };
     const auto blocks = static_cast<int64_t>(d_.b.size());
-    if (s_.m * blocks <= kWays || d_.rowsOfBlock() < 2 * kStagedColumns) {
+    if (plan_.stagedColumns == 0) {
       dotsOfRows(l_.index(0), d_.rowsOfBlock());
       return;
     }
-    staged_ = l_.allocate(DType::f32, Shape{blocks, s_.m, kStagedColumns});
-    forEachTile(l_, l_.index(0), d_.rowsOfBlock(), kStagedColumns, [&](Reg from, int64_t count) {
+    staged_ = l_.allocate(DType::f32, Shape{blocks, s_.m, plan_.stagedColumns});
+    forEachTile(l_, l_.index(0), d_.rowsOfBlock(), plan_.stagedColumns, [&](Reg from, int64_t count) {
       dotsOfRows(from, count);
       storeStaged(from, count);
     });
@@ -70,11 +56,11 @@ class GemvDotEmitter {
  private:
   /// Where a sum is stored first: C, or the memory for some columns of it.
   Reg columnOf(int64_t block, Reg from, Reg j) {
-    return staged_ ? b_.CreateAdd(b_.CreateSub(j, from), l_.index(block * s_.m * kStagedColumns))
+    return staged_ ? b_.CreateAdd(b_.CreateSub(j, from), l_.index(block * s_.m * plan_.stagedColumns))
                    : b_.CreateAdd(j, l_.index(block * d_.rowsOfBlock()));
   }
   Reg targetOf(int64_t row, Reg column) {
-    return staged_ ? elementAt(b_, DType::f32, staged_->base, b_.CreateAdd(column, l_.index(row * kStagedColumns)))
+    return staged_ ? elementAt(b_, DType::f32, staged_->base, b_.CreateAdd(column, l_.index(row * plan_.stagedColumns)))
                    : elementOfC(l_, d_, l_.index(row), column);
   }
 
@@ -84,8 +70,8 @@ class GemvDotEmitter {
       for (int64_t block = 0; block < static_cast<int64_t>(d_.b.size()); ++block)
         for (int64_t at = 0; at < count; at += lanes_) {
           Reg on = count - at < lanes_ ? firstLanes(b_, lanes_, static_cast<int>(count - at)) : nullptr;
-          Reg first =
-              b_.CreateAdd(b_.CreateMul(i, l_.index(kStagedColumns)), l_.index(block * s_.m * kStagedColumns + at));
+          Reg first = b_.CreateAdd(b_.CreateMul(i, l_.index(plan_.stagedColumns)),
+                                   l_.index(block * s_.m * plan_.stagedColumns + at));
           Reg sums = loadElements(b_, DType::f32, elementAt(b_, DType::f32, staged_->base, first), lanes_, on);
           Reg to = elementOfC(l_, d_, i, b_.CreateAdd(from, l_.index(block * d_.rowsOfBlock() + at)));
           if (s_.accumulate) sums = b_.CreateFAdd(loadElements(b_, DType::f32, to, lanes_, on), sums);
@@ -107,7 +93,7 @@ class GemvDotEmitter {
   /// Of a row.
   int64_t vectors() const { return (s_.k + width_ - 1) / width_; }
   Reg elementsOfA(int64_t row, Reg k, Reg mask) {
-    return loadCoefficients(b_, s_.a, pairs_, at(d_.a, s_.a, l_.index(row), d_.aRow, k), lanes_, mask);
+    return loadCoefficients(b_, s_.a, d_.bf16Pairs, at(d_.a, s_.a, l_.index(row), d_.aRow, k), lanes_, mask);
   }
   /// Of elements; null: all from column k on are there.
   Reg maskAt(int64_t k) {
@@ -118,7 +104,7 @@ class GemvDotEmitter {
   void dots(int64_t first, int64_t rows, llvm::ArrayRef<RowOfB> ofB, int64_t neighbours) {
     const auto together = static_cast<int64_t>(ofB.size());
     // Independent sums, and whole cache lines per iteration.
-    const int64_t chains = std::max<int64_t>(1, 4 / (rows * together)), line = kLineBytes / (width_ * size_);
+    const int64_t chains = GemvDotPlan::chains(rows, together), line = kLineBytes / (width_ * size_);
     const int64_t parts = std::max(chains, line);
     const int64_t pass = parts * width_, whole = held_.empty() ? s_.k / pass * pass : 0;
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
@@ -126,7 +112,7 @@ class GemvDotEmitter {
       const RowOfB& of = ofB[static_cast<size_t>(row)];
       Reg from = at(of.block->base, s_.b, of.number, d_.bRow, k);
       if (first == 0 && part * width_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
-      Reg y = loadOfB(b_, s_, pairs_, from, lanes_, mask);
+      Reg y = loadOfB(b_, s_, d_.bf16Pairs, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
         Reg x = held_.empty() ? elementsOfA(first + i, k, mask)
                               : held_[static_cast<size_t>((first + i) * vectors() + part)];
@@ -164,7 +150,7 @@ class GemvDotEmitter {
 
   Reg lanesOf(Reg v, int first, int count) {
     if (count == 1) return b_.CreateExtractElement(v, l_.index(first));
-    llvm::SmallVector<int, kMaxRowsPerGroup> lanes(static_cast<size_t>(count));
+    llvm::SmallVector<int, 4> lanes(static_cast<size_t>(count));
     std::iota(lanes.begin(), lanes.end(), first);
     return b_.CreateShuffleVector(v, lanes);
   }
@@ -200,16 +186,16 @@ class GemvDotEmitter {
   Builder& b_;
   const RowProduct& d_;
   const GemmShape& s_;
-  int lanes_;
-  const bool pairs_;
-  int64_t width_ = 0;           ///< values of k in a register
-  std::optional<View> staged_;  ///< sums that are not in C yet: [block, row of A, kStagedColumns]
+  const GemvDotPlan& plan_;
+  const int lanes_;
+  const int64_t width_;         ///< values of k in a register
+  std::optional<View> staged_;  ///< sums that are not in C yet: [block, row of A, stagedColumns]
   Carried held_;                ///< A, row after row, if it fits
   const int64_t size_;          ///< bytes of an element of B
 };
 
 }  // namespace
 
-void emitGemvDot(NativeLowering& l, const RowProduct& d) { GemvDotEmitter(l, d).emit(); }
+void emitGemvDot(NativeLowering& l, const RowProduct& d, const GemvDotPlan& plan) { GemvDotEmitter(l, d, plan).emit(); }
 
 }  // namespace smalti::cpu

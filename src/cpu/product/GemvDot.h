@@ -6,6 +6,6 @@
 namespace smalti::cpu {
 
 /// C[i,j] = Σ A[i,k]·B[j,k] (+ C[i,j]), in f32.
-void emitGemvDot(NativeLowering&, const RowProduct&);
+void emitGemvDot(NativeLowering&, const RowProduct&, const GemvDotPlan&);
 
 }  // namespace smalti::cpu

@@ -7,9 +7,6 @@
 
 namespace smalti::cpu {
 
-/// The largest number of blocks whose rows are multiplied together: more streams do not help.
-constexpr int64_t kMaxRowsPerGroup = 4;
-
 /// Rows of B.
 struct BlockOfRows {
   Reg base = nullptr;
@@ -24,9 +21,9 @@ struct RowProduct {
   Reg bRow = nullptr;
   Reg c = nullptr, cRow = nullptr;
   RowPrefetch prefetch{};  ///< of B
+  bool bf16Pairs = false;  ///< ProductPlan::bf16Pairs
 
   int64_t rowsOfBlock() const { return (shape.transposedB ? shape.n : shape.k) / static_cast<int64_t>(b.size()); }
-  int64_t rowBytes() const { return storage_bytes(shape.b) * (shape.transposedB ? shape.k : shape.n); }
 };
 
 /// The same product with its single block divided into this many (ProductPlan::streams).

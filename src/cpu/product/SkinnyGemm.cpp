@@ -19,26 +19,20 @@ RowProduct withWideRows(NativeLowering& l, RowProduct p, View& place) {
   return p;
 }
 
+void emit(NativeLowering& l, const RowProduct& p, const GemvDotPlan& plan) { emitGemvDot(l, p, plan); }
+void emit(NativeLowering& l, const RowProduct& p, const GemvAxpyPlan& plan) { emitGemvAxpy(l, p, plan); }
+void emit(NativeLowering& l, const RowProduct& p, const SkinnyTilesPlan& plan) { emitSkinnyTiles(l, p, plan); }
+void emit(NativeLowering&, const RowProduct&, std::monostate) {}  // not a skinny product
+
 }  // namespace
 
 void emitSkinnyGemm(NativeLowering& l, const ProductPlan& plan, const RowProduct& product) {
   View place;
   RowProduct p = inStreams(l, product, plan.streams);
   p.prefetch = plan.prefetch;
+  p.bf16Pairs = plan.bf16Pairs;
   if (plan.widensA) p = withWideRows(l, p, place);
-  switch (plan.strategy) {
-    case Strategy::packed:
-      break;
-    case Strategy::gemvDot:
-      emitGemvDot(l, p);
-      break;
-    case Strategy::gemvAxpy:
-      emitGemvAxpy(l, p);
-      break;
-    case Strategy::skinnyTiles:
-      emitSkinnyTiles(l, p);
-      break;
-  }
+  std::visit([&](const auto& division) { emit(l, p, division); }, plan.division);
 }
 
 }  // namespace smalti::cpu

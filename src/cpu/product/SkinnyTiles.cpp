@@ -9,32 +9,19 @@
 namespace smalti::cpu {
 namespace {
 
-/// Of a tile of C, in vectors.
-constexpr int64_t kTileVectors = 2;
-/// Prefetch distance: rows of B between the one read and the one prefetched.
-constexpr int64_t kRowsAhead = 48;
-
 class SkinnyTilesEmitter {
  public:
-  SkinnyTilesEmitter(NativeLowering& l, const RowProduct& p)
+  SkinnyTilesEmitter(NativeLowering& l, const RowProduct& p, const SkinnyTilesPlan& plan)
       : l_(l),
         b_(l.b),
         p_(p),
         s_(p.shape),
+        plan_(plan),
         lanes_(l.processor.lanes(4)),
-        tileRows_(l.processor.vectorRegisters >= 32 ? 8 : 4),
-        rowsPerStep_(usesBf16Dot(p, l.processor) ? 2 : 1),
+        rowsPerStep_(p.bf16Pairs ? 2 : 1),
         size_(storage_bytes(p.shape.b)) {}
 
-  /// Groups have many rows if rows are short. Long rows are cut into panels, in groups of few rows: rows with
-  /// a stride of whole pages map to the same cache sets.
   void emit() {
-    constexpr int64_t kMany = 16, kFew = 4;
-    const bool fits = kMany * p_.rowBytes() <= l_.processor.l1Bytes / 4;
-    const int64_t width = kTileVectors * lanes_;
-    const int64_t columns = fits ? s_.n : std::max(width, l_.processor.l1Bytes / 8 / (kFew * size_) / width * width);
-    rowsOfGroup_ = fits ? kMany : kFew;
-    isContiguous_ = columns == s_.n && constantOf(p_.bRow) == s_.n;
     // The factors of a row of B, contiguous: rows of A with a stride of whole pages would map to the same cache set.
     const View rows{.dtype = s_.a,
                     .shape = {s_.k / rowsPerStep_, s_.m, rowsPerStep_},
@@ -46,7 +33,7 @@ class SkinnyTilesEmitter {
     llvm::BasicBlock& entry = l_.function->getEntryBlock();
     bases_ = Builder(&entry, entry.getFirstInsertionPt())
                  .CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), p_.b.size() + static_cast<size_t>(blocksAhead())));
-    forEachTile(l_, l_.index(0), s_.n, columns, [&](Reg first, int64_t count) { panel({first, count}); });
+    forEachTile(l_, l_.index(0), s_.n, plan_.panelColumns, [&](Reg first, int64_t count) { panel({first, count}); });
   }
 
  private:
@@ -81,16 +68,16 @@ class SkinnyTilesEmitter {
       const auto rowAt = [&](Reg base, Reg row) { return elementAt(b_, s_.b, base, b_.CreateMul(row, p_.bRow)); };
       const auto baseOf = [&](Reg number) { return b_.CreateLoad(b_.getPtrTy(), slot(number)); };
       Reg base = baseOf(block), size = l_.index(p_.rowsOfBlock());
-      forEachTile(l_, l_.index(0), p_.rowsOfBlock(), rowsOfGroup_, [&](Reg row, int64_t rows) {
-        Reg ahead = b_.CreateAdd(row, l_.index(kRowsAhead));
+      forEachTile(l_, l_.index(0), p_.rowsOfBlock(), plan_.groupRows, [&](Reg row, int64_t rows) {
+        Reg ahead = b_.CreateAdd(row, l_.index(plan_.prefetchedRows));
         Reg prefetchedRow = rowAt(baseOf(b_.CreateAdd(block, b_.CreateUDiv(ahead, size))), b_.CreateURem(ahead, size));
         group({rowAt(base, row), prefetchedRow, b_.CreateAdd(b_.CreateMul(block, size), row), rows}, c);
       });
     });
   }
 
-  /// Prefetch distance in blocks: `kRowsAhead` rows, rounded up.
-  int64_t blocksAhead() const { return (kRowsAhead + p_.rowsOfBlock() - 1) / p_.rowsOfBlock(); }
+  /// The prefetch distance in blocks, rounded up.
+  int64_t blocksAhead() const { return (plan_.prefetchedRows + p_.rowsOfBlock() - 1) / p_.rowsOfBlock(); }
 
   /// The base of a block that is read after those of a panel: for the next panel, or by the next step, where it follows
   /// in memory if nothing else is known.
@@ -103,8 +90,9 @@ class SkinnyTilesEmitter {
   }
 
   void group(const Group& g, const Columns& c) {
-    forEachTile(l_, c.first, c.count, kTileVectors * lanes_, [&](Reg column, int64_t columns) {
-      for (int64_t i = 0; i < s_.m; i += tileRows_) tile(g, i, std::min(tileRows_, s_.m - i), column, columns);
+    forEachTile(l_, c.first, c.count, plan_.tileColumns, [&](Reg column, int64_t columns) {
+      for (int64_t i = 0; i < s_.m; i += plan_.tileRows)
+        tile(g, i, std::min(plan_.tileRows, s_.m - i), column, columns);
     });
   }
 
@@ -146,7 +134,7 @@ class SkinnyTilesEmitter {
       rows.push_back(elementAt(b_, s_.b, of.group.from, b_.CreateAdd(b_.CreateMul(row, p_.bRow), of.column)));
       if (of.rowOfA == 0)
         fetch(of, row, of.inPass + r);
-      else if (of.rowOfA == tileRows_)
+      else if (of.rowOfA == plan_.tileRows)
         fetchNextColumns(of, rows.back());
     }
     return loadRows(l_, s_, rows, of.columns);
@@ -163,10 +151,10 @@ class SkinnyTilesEmitter {
   /// if they follow each other. L1 has too few fill buffers for lines in flight from memory.
   void fetch(const RowPart& of, Reg row, int64_t inPass) {
     const int64_t perLine = kLineBytes / size_;
-    if (isContiguous_ && inPass * of.columns % perLine != 0) return;  // of a line that is prefetched already
-    Reg offset = isContiguous_ ? b_.CreateAdd(b_.CreateMul(of.column, l_.index(of.group.rows)),
-                                              b_.CreateMul(row, l_.index(of.columns)))
-                               : b_.CreateAdd(b_.CreateMul(row, p_.bRow), of.column);
+    if (plan_.prefetchesInOrder && inPass * of.columns % perLine != 0) return;  // of a line that is prefetched already
+    Reg offset = plan_.prefetchesInOrder ? b_.CreateAdd(b_.CreateMul(of.column, l_.index(of.group.rows)),
+                                                        b_.CreateMul(row, l_.index(of.columns)))
+                                         : b_.CreateAdd(b_.CreateMul(row, p_.bRow), of.column);
     for (int64_t at = 0; at < of.columns; at += perLine)
       prefetchLine(b_, elementAt(b_, s_.b, of.group.prefetchedRow, b_.CreateAdd(offset, l_.index(at))),
                    CacheLevel::second);
@@ -187,17 +175,18 @@ class SkinnyTilesEmitter {
   Builder& b_;
   const RowProduct& p_;
   const GemmShape& s_;
+  const SkinnyTilesPlan& plan_;
   const int lanes_;
-  const int64_t tileRows_, rowsPerStep_;
-  const int64_t size_;  ///< bytes of an element of B
-  int64_t rowsOfGroup_ = 1;
-  bool isContiguous_ = false;  ///< B is one contiguous panel
-  View factors_;               ///< A, turned; by pairs if two rows are added at once
-  Reg bases_ = nullptr;        ///< of the blocks and those after them, on the stack
+  const int64_t rowsPerStep_;
+  const int64_t size_;   ///< bytes of an element of B
+  View factors_;         ///< A, transposed; in pairs if two rows are added at once
+  Reg bases_ = nullptr;  ///< of the blocks and those after them, on the stack
 };
 
 }  // namespace
 
-void emitSkinnyTiles(NativeLowering& l, const RowProduct& p) { SkinnyTilesEmitter(l, p).emit(); }
+void emitSkinnyTiles(NativeLowering& l, const RowProduct& p, const SkinnyTilesPlan& plan) {
+  SkinnyTilesEmitter(l, p, plan).emit();
+}
 
 }  // namespace smalti::cpu

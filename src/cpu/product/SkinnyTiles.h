@@ -7,6 +7,6 @@
 namespace smalti::cpu {
 
 /// C[i,j] = Σ A[i,k]·B[k,j] (+ C[i,j]), in f32. A is f32.
-void emitSkinnyTiles(NativeLowering&, const RowProduct&);
+void emitSkinnyTiles(NativeLowering&, const RowProduct&, const SkinnyTilesPlan&);
 
 }  // namespace smalti::cpu

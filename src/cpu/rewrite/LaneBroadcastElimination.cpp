@@ -1,7 +1,7 @@
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 
 #include "cpu/analysis/BoxAccess.h"
-#include "cpu/analysis/NativeOps.h"
+#include "cpu/ops/ElementwiseOps.h"
 #include "cpu/rewrite/CollapseReductionAxis.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsShape.h"

@@ -59,7 +59,8 @@ bool independentSteps(const KernelPackage& package) {
   for (size_t i = arguments.numInputs(); i < arguments.numBlocks(); ++i) {
     const Window& window = *arguments.windowOf(i);
     const IndexMapFacts map(arguments.indexMap(window), arguments.gridRank());
-    if (!llvm::all_of(injectiveAxes(map, window, package.signature.grid), [](bool told) { return told; })) return false;
+    if (!llvm::all_of(injectiveAxes(map, window, package.signature.grid), [](bool injective) { return injective; }))
+      return false;
   }
   return true;
 }

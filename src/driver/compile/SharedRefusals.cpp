@@ -20,15 +20,15 @@ std::string withoutChip(std::string text, const std::string& chip) {
 
 std::string SharedRefusal::who() const {
   std::string text = fmt::format("{}, for {}", modules[0].path, fmt::join(modules[0].chips, ", "));
-  std::vector<bool> told(modules.size());
-  told[0] = true;
+  std::vector<bool> isReported(modules.size());
+  isReported[0] = true;
   for (size_t i = 0; i < modules.size(); ++i) {
     // Those with the chips of i: the first module's, whose chips are listed, or others.
     std::vector<std::string> paths;
     for (size_t j = i; j < modules.size(); ++j)
-      if (!told[j] && modules[j].chips == modules[i].chips) {
+      if (!isReported[j] && modules[j].chips == modules[i].chips) {
         paths.push_back(modules[j].path);
-        told[j] = true;
+        isReported[j] = true;
       }
     if (paths.empty()) continue;
     text += fmt::format("; the same of {}", fmt::join(paths, ", "));

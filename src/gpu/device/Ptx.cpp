@@ -247,7 +247,7 @@ void definePtxBodies(llvm::Module& module) {
     memory->setAlignment(llvm::Align(1024));  // in which swizzled addresses repeat
     return b.CreateAddrSpaceCast(memory, b.getPtrTy());
   });
-  // Nobody outside can speak to a kernel that runs: its rounds are counted.
+  // Nobody outside can speak to a kernel that runs: its iterations are counted.
   definePtxBody(module, kStoppedSymbol, [](Builder& b, llvm::Function*) -> Reg { return b.getInt32(0); });
 }
 

@@ -14,8 +14,8 @@ namespace {
 
 // CUdevice_attribute, CUfunction_attribute, CUjit_option of cuda.h.
 constexpr int kProcessors = 16, kDynamicShared = 8, kErrorLog = 5, kErrorLogBytes = 6;
-/// So many rounds of loops take longer than anybody waits; a kernel that does not end would keep the GPU.
-constexpr int64_t kMaxRounds = int64_t{1} << 40;
+/// More loop iterations than anybody would wait for; a kernel that does not end would block the GPU.
+constexpr int64_t kMaxIterations = int64_t{1} << 40;
 
 class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<LoadedKernel> {
  public:
@@ -201,7 +201,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     return {.code = "SM7206",
             .message = "the kernel did not end on the GPU",
             .place = {},
-            .need = fmt::format("at most {} iterations of loops in a block of threads", kMaxRounds),
+            .need = fmt::format("at most {} iterations of loops in a block of threads", kMaxIterations),
             .help = "look for a loop whose condition never becomes false; --step-limit ends it earlier"};
   }
 
@@ -210,7 +210,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     return {.function = function_,
             .blocks = std::clamp<int64_t>(points, 1, blocksAtOnce_),
             .points = points,
-            .rounds = options.stepLimit > 0 ? std::min(options.stepLimit, kMaxRounds) : kMaxRounds,
+            .iterations = options.stepLimit > 0 ? std::min(options.stepLimit, kMaxIterations) : kMaxIterations,
             .threads = lowered_.allThreads(),
             .sharedBytes = static_cast<unsigned>(lowered_.sharedBytes),
             .maps = {}};

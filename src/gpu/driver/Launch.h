@@ -10,7 +10,7 @@ namespace smalti::gpu {
 
 struct Launch {
   CudaHandle function = nullptr;
-  int64_t blocks = 1, points = 1, rounds = 0;
+  int64_t blocks = 1, points = 1, iterations = 0;
   int threads = 32;
   unsigned sharedBytes = 0;
   CudaAddress arrays = 0, workspace = 0, ended = 0;

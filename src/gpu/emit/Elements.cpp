@@ -200,18 +200,25 @@ NativeResult GpuLowering::computeInto(mlir::Value v, const View& to) {
   return failure;
 }
 
+mlir::Value GpuLowering::unrounded(mlir::Value v) const {
+  auto rounded = v.getDefiningOp<mlir::arith::TruncFOp>();
+  const bool isHere = rounded && isDeferred(v) && !known_.contains(v);
+  const DType to = elementDType(v.getType());
+  return isHere && (to == DType::bf16 || to == DType::f16) && elementDType(rounded.getIn().getType()) == DType::f32
+             ? rounded.getIn()
+             : mlir::Value();
+}
+
 void GpuLowering::storeRun(mlir::Value v, const View& to, std::span<const ElementIndex> run) {
   // Neighbours are rounded to bf16 together.
   size_t last = to.shape.size();
   while (last > 0 && to.shape[last - 1] == 1) --last;
-  auto rounded = v.getDefiningOp<mlir::arith::TruncFOp>();
-  const bool inPairs = rounded && to.dtype == DType::bf16 && elementDType(rounded.getIn().getType()) == DType::f32 &&
-                       deferred_.contains(v) && !known_.contains(v) && last > 0 &&
-                       constantOf(to.strides[last - 1]) == 1 &&
+  const mlir::Value f32 = to.dtype == DType::bf16 ? unrounded(v) : mlir::Value();
+  const bool inPairs = f32 && last > 0 && constantOf(to.strides[last - 1]) == 1 &&
                        shareElements(to.shape, plan.threads, plan.longestRun).run > 1;
   llvm::SmallVector<Reg, kBatchElements> elements;
   for (const ElementIndex& at : run) {
-    elements.push_back(element(inPairs ? rounded.getIn() : v, at));
+    elements.push_back(element(inPairs ? f32 : v, at));
     if (!elements.back()) return;
   }
   if (inPairs) {

@@ -9,8 +9,7 @@ GpuLowering::Fragment GpuLowering::newFragment(const Distribution& d, mlir::Type
   return {.sums = slot(llvm::ArrayType::get(one, static_cast<uint64_t>(d.elements()))),
           .type = one,
           .distribution = d,
-          .rows = d.perRow ? num_elements(shape) : shape[shape.size() - 2],
-          .columns = d.perRow ? 1 : shape.back()};
+          .rows = d.perRow ? num_elements(shape) : shape[shape.size() - 2]};
 }
 
 const GpuLowering::Fragment* GpuLowering::resident(int memory) const {

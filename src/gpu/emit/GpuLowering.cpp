@@ -246,8 +246,8 @@ void GpuLowering::when(Reg condition, const std::function<void()>& body) {
 }
 
 void GpuLowering::countRound() {
-  Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), rounds), index(1));
-  b.CreateStore(left, rounds);
+  Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), iterations), index(1));
+  b.CreateStore(left, iterations);
   require(b.CreateICmpSGE(left, index(0)), KernelEnd::stepLimit);
   require(b.CreateNot(device.stopped(b)), KernelEnd::stopped);
 }

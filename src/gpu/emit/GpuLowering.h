@@ -63,8 +63,8 @@ class GpuLowering {
   Reg thread = nullptr;       ///< i32
   Reg workspace = nullptr;    ///< of this block, in global memory
   Reg sharedBase = nullptr;
-  Reg status = nullptr;  ///< where a call that ends early says why
-  Reg rounds = nullptr;  ///< slot of the rounds that are left
+  Reg status = nullptr;      ///< where a call that ends early says why
+  Reg iterations = nullptr;  ///< slot of the iterations that are left
   std::vector<Reg> gridBounds;
   Stream* stream = nullptr;  ///< of operands of products across steps, where there are such; not owned
   PrintBuffer prints;        ///< of a kernel that prints
@@ -131,14 +131,12 @@ class GpuLowering {
     Reg sums = nullptr;          ///< the thread's elements
     llvm::Type* type = nullptr;  ///< of one of them
     Distribution distribution;
-    int64_t rows = 0, columns = 1;  ///< of the value
-    int memory = View::kValue;      ///< of a ref
-    bool pending = false;           ///< products that add to them may not have ended
+    int64_t rows = 0;           ///< of the value
+    int memory = View::kValue;  ///< of a ref
+    bool pending = false;       ///< products that add to them may not have ended
 
     const ProductTile& tile() const { return distribution.tile; }
     bool perRow() const { return distribution.perRow; }
-    /// No thread has elements beyond the value's.
-    bool isWhole() const { return rows == tile().rows() && (perRow() || columns == tile().columns()); }
   };
   Fragment newFragment(const Distribution&, mlir::Type);
   llvm::Type* sumType(const ProductTile& t) { return cpu::storageType(b.getContext(), sumOf(t.dtype)); }
@@ -153,6 +151,9 @@ class GpuLowering {
   bool isDeferred(mlir::Value v) const {
     return deferred_.contains(v) && !fragments_.contains(v) && !views_.contains(v);
   }
+  /// The f32 values that are rounded to this value of bf16 or f16 where its elements are needed, so that pairs of them
+  /// can be rounded by one instruction; null: it is another value.
+  mlir::Value unrounded(mlir::Value) const;
   /// Each thread takes the elements that it has of a value of that shape: a matrix, perhaps after dimensions of 1, or a
   /// value per row.
   void forDistributed(const Distribution&, std::span<const int64_t> shape,

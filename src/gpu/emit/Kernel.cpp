@@ -119,8 +119,8 @@ class DeviceKernelEmitter final : StreamSource {
     l_.thread = l_.device.thread(b_);
     l_.sharedBase = l_.device.shared(b_);
     l_.status = l_.function->getArg(2);
-    l_.rounds = l_.slot(b_.getInt64Ty());
-    b_.CreateStore(l_.function->getArg(4), l_.rounds);
+    l_.iterations = l_.slot(b_.getInt64Ty());
+    b_.CreateStore(l_.function->getArg(4), l_.iterations);
     // The offset of this block's part of the workspace depends on the final size: it is filled in at the end.
     workspaceSize_ =
         new llvm::GlobalVariable(l_.module, b_.getInt64Ty(), true, llvm::GlobalValue::PrivateLinkage, b_.getInt64(0),

@@ -7,12 +7,12 @@
 
 namespace smalti::gpu {
 
-/// void (ptr operands, ptr workspace, ptr status, i64 points, i64 rounds, maps)
+/// void (ptr operands, ptr workspace, ptr status, i64 points, i64 iterations, maps)
 /// `operands`: the call's operands, then its results, then the buffer for its debug prints, if it has any, each a
 /// pointer. `workspace`: workspaceBytes for each block of the launch. `status`: an i32 that is 0 before; a KernelEnd
 /// after. `points`: of the shared grid axes together; a block takes its number's, and every n-th after it, with n
-/// blocks. `rounds`: of loops, of each block. `maps`: where the kernel has tensor maps, those, by value; on the host a
-/// pointer to them.
+/// blocks. `iterations`: of loops, of each block. `maps`: where the kernel has tensor maps, those, by value; on the
+/// host a pointer to them.
 inline constexpr const char* kKernelSymbol = "smalti_kernel";
 
 struct DeviceKernel {

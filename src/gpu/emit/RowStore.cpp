@@ -1,7 +1,5 @@
 #include "gpu/emit/RowStore.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 namespace smalti::gpu {
 namespace {
 
@@ -13,10 +11,7 @@ class RowStore {
   RowStore(GpuLowering& l, mlir::Value value, const View& to, const Distribution& from)
       : l_(l), b_(l.b), to_(to), from_(from), bytes_(storage_bytes(to.dtype)), value_(value) {
     // Pairs are rounded together.
-    if (auto rounded = value.getDefiningOp<mlir::arith::TruncFOp>();
-        rounded && to.dtype == DType::bf16 && elementDType(rounded.getIn().getType()) == DType::f32 &&
-        !l.fragment(value))
-      unrounded_ = rounded.getIn();
+    if (to.dtype == DType::bf16) unrounded_ = l.unrounded(value);
   }
 
   void run() {

@@ -79,7 +79,6 @@ class Stream {
   void toNextItem();
   Reg isItemNeeded();
   bool hasConditions() const;
-  void fetchItem();
   StagedOperand operand(const StreamedProduct&, size_t side, Reg base);
 
   GpuLowering& l_;

@@ -95,7 +95,7 @@ struct Fibre {
   int32_t site = 0, expected = 0;  ///< of the barrier: its number, the threads that come to it
   const Signal* signal = nullptr;  ///< that it waits for
   int32_t parity = 0;
-  int64_t shuffles = 0, rounds = 0;
+  int64_t shuffles = 0, iterations = 0;
   std::deque<std::vector<PendingCopy>> copies;       ///< groups, and at the end those that are in none yet
   std::deque<std::vector<PendingProduct>> products;  ///< likewise
   ucontext_t context{};
@@ -613,7 +613,7 @@ void hostGroupWait(int32_t groups) {
 
 int32_t hostStopped() {
   Block& b = *running;
-  if (++b.fibre().rounds % kIterationsPerCheck == 0) b.wait(FibreState::looking);
+  if (++b.fibre().iterations % kIterationsPerCheck == 0) b.wait(FibreState::looking);
   return b.stopped() ? 1 : 0;
 }
 

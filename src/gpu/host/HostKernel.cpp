@@ -97,7 +97,7 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
                                        {kSharedSymbol, reinterpret_cast<void*>(&smaltiGpuHostShared)},
                                        {kStoppedSymbol, reinterpret_cast<void*>(&smaltiGpuHostStopped)}};
 
-using KernelFunction = void(void* const* operands, void* workspace, int32_t* status, int64_t points, int64_t rounds,
+using KernelFunction = void(void* const* operands, void* workspace, int32_t* status, int64_t points, int64_t iterations,
                             const void* maps);
 
 /// Few, so that a block gets several points if possible.
@@ -138,7 +138,7 @@ class FibreKernel : public HostKernel {
     auto pointers = arrays.pointers;
     pointers.push_back(buffer.data());
     int32_t status = 0;
-    const int64_t rounds = options.stepLimit > 0 ? options.stepLimit : INT64_MAX;
+    const int64_t iterations = options.stepLimit > 0 ? options.stepLimit : INT64_MAX;
     const std::vector<std::byte> maps = hostMaps(arrays.pointers);
     for (int64_t block = 0; block < blocks && status == 0; ++block) {
       const BlockLaunch launch{.threads = lowered_.allThreads(),
@@ -148,7 +148,7 @@ class FibreKernel : public HostKernel {
                                .seed = options.seed,
                                .stop = options.stop};
       if (auto trouble = runBlock(
-              launch, [&] { function_(pointers.data(), workspace->data(), &status, points, rounds, maps.data()); }))
+              launch, [&] { function_(pointers.data(), workspace->data(), &status, points, iterations, maps.data()); }))
         return fail({.code = "SM9001",
                      .message = "the threads of a block wait at different places: " + *trouble,
                      .place = {},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cpu/nest/Reduction.h"
+#include "cpu/ops/NativeOps.h"
 #include "gpu/device/Primitives.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"

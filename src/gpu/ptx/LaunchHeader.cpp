@@ -16,7 +16,7 @@ constexpr const char* kBeginning =
  *   cuModuleLoad(&module, "{1}");
  *   cuModuleGetFunction(&function, module, {0}_FUNCTION);
  *   cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, {0}_SHARED_BYTES);
- *   void *arguments[] = {{&arrays, &workspace, &ended, &points, &rounds{4}}};
+ *   void *arguments[] = {{&arrays, &workspace, &ended, &points, &iterations{4}}};
  *   cuLaunchKernel(function, blocks, 1, 1, {0}_THREADS, 1, 1, {0}_SHARED_BYTES, stream, arguments, NULL);
  *
  * arrays     CUdeviceptr: the addresses of the arrays below, in their order
@@ -24,7 +24,7 @@ constexpr const char* kBeginning =
  * ended      CUdeviceptr: an int32_t that is 0 before; after: 0 done, 1 an access out of bounds or the like, 2 a block
  *            outside its array, 3 more iterations than allowed. The results are valid only if it is 0.
  * points     long long: {0}_points()
- * rounds     long long: the most iterations of loops in a block
+ * iterations long long: the most iterations of loops in a block
  * blocks     from 1 to points: as many as the GPU runs at once, cuOccupancyMaxActiveBlocksPerMultiprocessor{5} */
 )";
 

@@ -59,9 +59,9 @@ CostEstimate costOfFor(CostCounter& counter, const Op& op) {
   const auto lower = counter.constant(op.operands[0]), upper = counter.constant(op.operands[1]);
   if (!lower || !upper) return cost;
   const auto step = std::max<int64_t>(std::get<int64_t>(*op.find("step")), 1);
-  const int64_t trips = std::max<int64_t>((*upper - *lower + step - 1) / step, 0);
-  cost.flops = costTimes(cost.flops, trips);
-  cost.transcendentals = costTimes(cost.transcendentals, trips);
+  const int64_t iterations = std::max<int64_t>((*upper - *lower + step - 1) / step, 0);
+  cost.flops = costTimes(cost.flops, iterations);
+  cost.transcendentals = costTimes(cost.transcendentals, iterations);
   return cost;
 }
 
@@ -300,8 +300,8 @@ Arrays unitLoop(const Array& lower, const Array& upper, int64_t unroll, const Lo
   {
     SourceLocationScope place(at);
     const Array steps = maximum(subtract(Operand(upper, at), Operand(lower, at)), 0);
-    const Array trips = div(Operand(steps, at), Operand(number(unroll, at), at));
-    middle = plus(lower, multiply(Operand(trips, at), Operand(number(unroll, at), at)), at);
+    const Array iterations = div(Operand(steps, at), Operand(number(unroll, at), at));
+    middle = plus(lower, multiply(Operand(iterations, at), Operand(number(unroll, at), at)), at);
   }
   const Arrays results = traceFor(lower, middle, unroll, body, init, carries, at);
   return traceFor(middle, upper, 1, body, results, carries, at);
@@ -339,17 +339,17 @@ Arrays detail::fori_loop(const Operand& lower, const Operand& upper, int64_t ste
   }
   if (lang::Tracer::isEager()) return loopNow(value(first), value(last), step, body, init, at);
   if (step == 1) return unitLoop(first, last, unroll, body, init, at);
-  // Counts trips: i = lower + k * step, k < cdiv(upper - lower, step).
-  Array trips;
+  // Counts iterations: i = lower + k * step, k < cdiv(upper - lower, step).
+  Array iterations;
   {
     SourceLocationScope place(at);
     if (isStatic) {
       const int64_t span = value(last) - value(first), away = step > 0 ? step - 1 : step + 1;
-      trips = number(std::max<int64_t>((span + away) / step, 0), at);
+      iterations = number(std::max<int64_t>((span + away) / step, 0), at);
     } else {
       const Array span = subtract(Operand(last, at), Operand(first, at));
       const Array away = plus(span, number(step > 0 ? step - 1 : step + 1, at), at);
-      trips = div(Operand(away, at), Operand(number(step, at), at)).with_weak_type(false);
+      iterations = div(Operand(away, at), Operand(number(step, at), at)).with_weak_type(false);
     }
   }
   const auto scaled = [&](const Array& k, const Arrays& carry) {
@@ -361,7 +361,7 @@ Arrays detail::fori_loop(const Operand& lower, const Operand& upper, int64_t ste
     }
     return body(i, carry);
   };
-  return unitLoop(number(0, at), trips, unroll, scaled, init, at);
+  return unitLoop(number(0, at), iterations, unroll, scaled, init, at);
 }
 
 Arrays detail::while_loop(const std::function<Array(const Arrays&)>& condition,

@@ -85,7 +85,7 @@ std::optional<int32_t> CoreExecution::semaphoreRead(const Ref& semaphore) {
     ++waitsDone_;
   } else {
     runtime_.dma.onActivity();
-    // A kernel that polls: let what it polls for arrive.
+    // The kernel polls: let pending copies to this semaphore arrive.
     runtime_.dma.onPoll(semaphore);
   }
   if (observer()) observer()->polled(actor_, semaphore, count);

@@ -20,7 +20,7 @@ class File : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder); }
 };
 
-TEST_F(File, WhatIsWrittenIsReadAndNothingElseIsLeft) {
+TEST_F(File, WritesRoundTripAndLeaveNoOtherFile) {
   const std::string path = folder + "/a/b/text";
   ASSERT_TRUE(writeFile(path, {"one ", "two"}));
   ASSERT_TRUE(writeFile(path, {"three"}));
@@ -72,7 +72,7 @@ TEST_F(File, APipeIsReadToItsEnd) {
   EXPECT_EQ(*read, text);
 }
 
-TEST_F(File, APipeOfNobodyIsNotWaitedForLong) {
+TEST_F(File, APipeWithoutWritersTimesOut) {
   const std::string pipe = folder + "/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const auto read = readFile(pipe);

@@ -221,7 +221,7 @@ TEST(Advice, PromisesWhatTheCandidateTakes) {
   EXPECT_NEAR(advice[0].us / usOf(slow, *v5e), advice[0].share, 1e-9);
 }
 
-TEST(Advice, NothingIsSaidOfAKernelThatIsAsFastAsItsCandidates) {
+TEST(Advice, NoAdviceForAKernelThatIsAsFastAsItsCandidates) {
   const auto v5e = tpu::findChip("v5e");
   const KernelPackage slow = make(Product{.bm = 128, .bk = 128, .bn = 128});
   const auto advice = adviceFor(slow, *v5e, {}, usOf(slow, *v5e));
@@ -243,7 +243,7 @@ TEST(Reblock, RefusesWhatDoesNotDivide) {
   EXPECT_EQ(larger->signature.windows[2]->bounds, (Shape{1024, 512}));
 }
 
-TEST(Reblock, OnAnAxisOfOneStepWhatIsWrittenToTheOutputBelongsToTheLast) {
+TEST(Reblock, OnAnAxisOfOneStepOutputWritesBelongToTheLastStep) {
   const KernelPackage kernel = make(Product{.k = 512, .bk = 512});
   ASSERT_EQ(kernel.signature.grid[2], 1);
   const auto halved = reblocked(kernel, 2, 1, 2);

@@ -66,7 +66,7 @@ class Api : public ::testing::Test {
   }
 };
 
-TEST_F(Api, AModuleSaysWhatItIs) {
+TEST_F(Api, AModuleDescribesItself) {
   const Module m = add();
   EXPECT_EQ(m.name(), "add");
   EXPECT_EQ(m.arguments(), (std::vector<ArrayType>{{DType::f32, {2}}, {DType::f32, {2}}}));
@@ -75,7 +75,7 @@ TEST_F(Api, AModuleSaysWhatItIs) {
   EXPECT_EQ(version().substr(0, 7), "smalti ");
 }
 
-TEST_F(Api, ACaseFolderRunsToWhatIsRecorded) {
+TEST_F(Api, ACaseFolderReproducesTheRecordedResults) {
   const auto m = Module::load(kCase);
   ASSERT_TRUE(m) << m.error().str();
   EXPECT_EQ(m->kernels(), std::vector<std::string>{"add_k"});
@@ -94,7 +94,7 @@ TEST_F(Api, ACaseFolderRunsToWhatIsRecorded) {
   EXPECT_TRUE(checked->findings.empty());
 }
 
-TEST_F(Api, RunsWhatIsParsed) {
+TEST_F(Api, RunsAParsedModule) {
   const std::vector<Array> inputs{array({1, 2}), array({10, 20})};
   const auto run = add().run(inputs);
   ASSERT_TRUE(run) << run.error().str();

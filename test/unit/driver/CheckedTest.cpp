@@ -82,7 +82,7 @@ class Ends final : public machine::Checker {
   }
 };
 
-TEST(Checked, AnObserverThatNativeCodeDoesNotKnowRunsOnTheMachine) {
+TEST(Checked, AnObserverWithoutNativeEquivalentRunsOnTheMachine) {
   const machine::ObserverRow row{
       "ends", "check-ends",
       [](machine::CheckContext c) -> std::unique_ptr<machine::Checker> { return std::make_unique<Ends>(c); },

@@ -31,7 +31,7 @@ TEST(Children, EachReturnsItsOutput) {
   }
 }
 
-TEST(Children, ACrashTakesOneOnly) {
+TEST(Children, ACrashAffectsOnlyOnePiece) {
   const auto results = runAll(3, {.atOnce = 2}, [](int64_t i) -> std::string {
     if (i == 1) {
       (void)!::write(STDERR_FILENO, "last words\n", 11);
@@ -81,7 +81,7 @@ TEST(Children, AHangIsEnded) {
   EXPECT_TRUE(results.at(1).finished);
 }
 
-TEST(Children, AHungerForMemoryIsNamed) {
+TEST(Children, MemoryExhaustionIsReported) {
   const auto results = runAll(1, {.atOnce = 1, .addressSpaceMib = 64}, [](int64_t) -> std::string {
     try {
       return std::string(std::vector<char>(size_t{1} << 30).size() ? "had it" : "");
@@ -92,7 +92,7 @@ TEST(Children, AHungerForMemoryIsNamed) {
   EXPECT_EQ(results.at(0).output, "bad_alloc");
 }
 
-TEST(Children, AnOutcomeComesBackAsItWas) {
+TEST(Children, OutcomesRoundTrip) {
   CaseOutcome o;
   o.verdict = Verdict::fail;
   o.diagnostic = Diagnostic{.code = "SM4102",

@@ -53,7 +53,7 @@ void expectSame(const Array& a, const Array& b) {
   EXPECT_EQ(std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())), 0);
 }
 
-TEST(Executable, SaysWhatItTakesAndGives) {
+TEST(Executable, ReportsItsInputAndResultTypes) {
   const Module module = Module::parse(kSub, "sub.mlir").value();
   const auto executable = module.compile(with({{"seed", "7"}, {"dma", "eager"}, {"step-limit", "12"}}));
   ASSERT_TRUE(executable) << executable.error().str();
@@ -115,7 +115,7 @@ TEST_P(OnTarget, AnAliasedInputMayBeTheMemoryOfItsOutput) {
   for (size_t i = 0; i < outputs.size(); ++i) expectSame(outputs[i], wanted.results[i]);
 }
 
-TEST_P(OnTarget, MemoryOfTheCallerMayLieAnywhereThatSuitsItsElements) {
+TEST_P(OnTarget, CallerMemoryMayHaveAnyElementAlignment) {
   const Module module = Module::load(kCase).value();
   const auto executable = module.compile(with({{"target", GetParam()}, {"cache", "off"}}));
   const auto inputs = module.recorded_inputs().value();

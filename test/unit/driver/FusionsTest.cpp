@@ -43,7 +43,7 @@ TEST(Fusions, OtherLanesAndArithmeticAreTwoPasses) {
   EXPECT_EQ(f.cost().passes, 2);
 }
 
-TEST(Fusions, InputsAndResultsLieWhereTilesAddLeast) {
+TEST(Fusions, InputsAndResultsHaveTheLayoutWithTheLeastPadding) {
   Fusions f;
   f.needed(input(f, kHigh));                 // rows for the kernel, of 64 lanes filled up to 128
   f.returned(f.source(kHigh, rowMajor(2)));  // and back
@@ -51,7 +51,7 @@ TEST(Fusions, InputsAndResultsLieWhereTilesAddLeast) {
   EXPECT_DOUBLE_EQ(f.cost().bytes, 2 * (kHighBytes + 2 * kHighBytes));
 }
 
-TEST(Fusions, WhatIsReturnedTwiceIsCopied) {
+TEST(Fusions, AValueReturnedTwiceIsCopied) {
   Fusions f;
   const auto result = f.source(kType, rowMajor(2));
   f.returned(result);
@@ -61,7 +61,7 @@ TEST(Fusions, WhatIsReturnedTwiceIsCopied) {
   EXPECT_DOUBLE_EQ(f.cost().bytes, 2 * kBytes);
 }
 
-TEST(Fusions, ReshapesAndWhatNobodyReadsCostNothing) {
+TEST(Fusions, ReshapesAndUnusedValuesCostNothing) {
   Fusions f;
   const auto x = input(f);
   f.needed(f.op("reshape", {x}, {DType::f32, {1, 16, 128}}));

@@ -1,4 +1,4 @@
-// Collectives of arrays that threads share and that are written past the caches, against loops over elements.
+// Collectives of arrays that threads share and that are written by non-temporal stores, against loops over elements.
 #include <gtest/gtest.h>
 
 #include "smalti/smalti.h"

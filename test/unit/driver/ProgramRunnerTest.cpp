@@ -151,7 +151,7 @@ TEST(ManualComputation, DevicesAreNumberedRowMajorOverTheMesh) {
   EXPECT_EQ(numbers((*results)[0]), (std::vector<double>{0, 0, 2, 2, 0, 0, 2, 2, 1, 1, 3, 3, 1, 1, 3, 3}));
 }
 
-TEST(ManualComputation, PartsComeBackWhereTheyWere) {
+TEST(ManualComputation, ShardsAreReassembledInPlace) {
   const auto results = runText(manual(R"(
     %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x", "y"}, {}]>] out_shardings=[<@mesh, [{"x", "y"}, {}]>] manual_axes={"x", "y"} (%arg1: tensor<1x4xi32>) {
       %1 = func.call @same(%arg1) : (tensor<1x4xi32>) -> tensor<1x4xi32>

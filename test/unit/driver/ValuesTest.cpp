@@ -80,7 +80,7 @@ TEST(Values, AnotherShapeIsWrong) {
   EXPECT_EQ(describe(c, got.type(), {DType::f32, {1}}), "got f32[2], expected f32[1]");
 }
 
-TEST(Values, TheFirstWrongElementAndTheLargestErrorAreSaid) {
+TEST(Values, TheFirstWrongElementAndTheLargestErrorAreReported) {
   const Array got = *floats({0, 2, 0, 9}).reshaped({2, 2}), expected = *floats({0, 1, 0, 5}).reshaped({2, 2});
   const Comparison c = driver::compare(got, expected, {});
   EXPECT_EQ(c.maxError, 4.0);

@@ -21,7 +21,7 @@ TEST(Fibres, AllThreadsOfABlockRunAndKnowTheirNumbers) {
   EXPECT_EQ(seen, std::vector<int>(64, 1));
 }
 
-TEST(Fibres, NobodyPassesABarrierBeforeAllHaveCome) {
+TEST(Fibres, NoThreadPassesABarrierBeforeAllHaveArrived) {
   for (const uint64_t seed : {0, 1, 2}) {
     int before = 0;
     const auto trouble = runBlock({.threads = 96, .seed = seed}, [&] {

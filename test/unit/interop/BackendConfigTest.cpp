@@ -50,7 +50,7 @@ std::string errorOf(const std::string& json) {
   return parsed ? "" : parsed.error().str();
 }
 
-TEST(BackendConfig, WhatIsMalformedIsRefused) {
+TEST(BackendConfig, MalformedConfigurationsAreRefused) {
   EXPECT_EQ(errorOf("{"),
             "error[SM2010]: the kernel's configuration (backend_config) is malformed: it is not a JSON object\n"
             "  help: export the kernel again with JAX\n");

@@ -91,7 +91,7 @@ TEST(BytecodeUpgrade, ARotationByAConstantTakesItAsOperand) {
   EXPECT_THAT(text, HasSubstr("value = 3 : i32"));
 }
 
-TEST(BytecodeUpgrade, TheUpstreamTransposeBecomesOurs) {
+TEST(BytecodeUpgrade, TheUpstreamTransposeBecomesTpuTranspose) {
   EXPECT_THAT(read("jax-0.7.0/transpose.bc"), HasSubstr("\"tpu.transpose\"(%2) <{permutation = array<i64: 1, 0>}>"));
 }
 

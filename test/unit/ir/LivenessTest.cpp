@@ -34,7 +34,7 @@ constexpr const char* kStore =
     "tpu.vector_store %x[%z, %z], %w {strides = array<i32>} : memref<8x128xf32, #tpu.memory_space<vmem>>, "
     "vector<8x128xf32>,\n";
 
-TEST(Liveness, WhatNobodyNeedsIsDeadAndALoadsIndicesAreNot) {
+TEST(Liveness, UnusedOpsAreDeadExceptIndicesOfLoads) {
   Kernel k(std::string("%c = arith.constant 1 : i32\n%a = arith.addi %c, %n : i32\n%b = arith.muli %a, %a : i32\n") +
            kLoad);
   const Liveness liveness(k.function);

@@ -46,7 +46,7 @@ TEST(Debug, APlainCallPrints) {
   EXPECT_NE(testing::internal::GetCapturedStdout().find("x is 41\n"), std::string::npos);
 }
 
-TEST(Debug, APlainCallTellsWhatOptionsAskToCheck) {
+TEST(Debug, APlainCallReportsEnabledChecks) {
   const auto call = onSmem([](pl::Ref x, pl::Ref o) { pl::when(x[0] < 0, [&] { o[0] = 1; }); });
   pl::Settings settings;
   ASSERT_TRUE(settings.set("check", "on"));

@@ -309,7 +309,7 @@ TEST(Features, D12_EmptyArraysAndRefs) {
   EXPECT_EQ(at(y, 128), 2);
 }
 
-TEST(Features, D14_MultiplesAreTold) {
+TEST(Features, D14_MultiplesArePassedToTheCompiler) {
   const pl::Array y =
       run([](pl::Ref x, pl::Ref o) { o[_] = x[_], o[0] = x[pl::multiple_of(pl::program_id(0) * 4, 4)]; },
           {.grid = {1}, .in_specs = {pl::BlockSpec()}});

@@ -91,7 +91,7 @@ TEST(Fuse, SlicesThatAreNoPiecesOfRowsStay) {
   EXPECT_EQ(count(made.function.ops, "slice"), 2U);
 }
 
-TEST(Fuse, GroupsThatMeetAreOneUnlessSomethingComesInBetween) {
+TEST(Fuse, AdjacentGroupsMergeUnlessAnOpIntervenes) {
   const auto meet = [](std::span<const Array> in) {
     const Array a = pl::sin(in[0]) * 2.0f, b = pl::cos(in[1]) + 1.0f;
     return Arrays{a * b, b};

@@ -200,7 +200,7 @@ TEST(Loops, ValuesFromOutsideServeEveryIteration) {
   }
 }
 
-TEST(Loops, BranchesGiveWhatTheyReadAsItWas) {
+TEST(Loops, BranchesReturnTheValuesAtTheTimeOfReading) {
   // In every second program a branch gives what scratch holds; the other branch must not write there.
   const auto call = pl::pallas_call(
       [](pl::Ref x, pl::Ref chosen, pl::Ref after, pl::Ref scratch) {

@@ -125,7 +125,7 @@ TEST(TracedProgram, KernelsInLoopsAndBranches) {
   EXPECT_EQ(count(module, "stablehlo.if"), 1);
 }
 
-TEST(TracedProgram, WhatNobodyUsesIsLeftOut) {
+TEST(TracedProgram, UnusedOpsAreDropped) {
   const auto twice = scaled(2);
   const ArrayFunction f = [&](Inputs x) -> Arrays {
     twice(x[0]);

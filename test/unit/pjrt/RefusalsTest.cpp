@@ -55,7 +55,7 @@ TEST(Refusals, RecordedMessagesHaveTheirReason) {
   for (const auto& [reason, message] : kMessages) EXPECT_EQ(reasonOf(message), reason) << message;
 }
 
-TEST(Refusals, MemoryIsToldApart) {
+TEST(Refusals, OutOfMemoryIsDistinguished) {
   EXPECT_TRUE(classify({8, "Ran out of memory in memory space vmem."}, "v4").memory);
   EXPECT_FALSE(classify({13, "unsupported shape cast"}, "v4").memory);
 }

@@ -36,7 +36,7 @@ TEST(Chips, EveryNumberOfEveryChipHasASource) {
   }
 }
 
-TEST(Chips, AreWhatTheirFilesSay) {
+TEST(Chips, MatchTheirFiles) {
   const auto v5e = tpu::findChip("v5e"), v4 = tpu::findChip("v4");
   ASSERT_TRUE(v5e && v4);
   EXPECT_EQ(v5e->memory.vmemBytes, 128 << 20);

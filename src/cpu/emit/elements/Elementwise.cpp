@@ -17,32 +17,6 @@
 namespace smalti::cpu {
 namespace {
 
-// ---- dtypes that a row accepts: of the first operand, and of the result
-
-using TakesTypes = bool (*)(mlir::Operation&, DType in, DType out);
-
-bool isFloat(DType t) { return isRegisterFloat(t); }
-bool isInteger(DType t) { return computesNatively(t) && !isFloat(t) && t != DType::pred; }
-bool isBits(DType t) { return isInteger(t) || t == DType::pred; }
-
-bool anything(mlir::Operation&, DType, DType) { return true; }
-bool floats(mlir::Operation&, DType in, DType) { return isFloat(in); }
-bool integers(mlir::Operation&, DType in, DType) { return isInteger(in); }
-bool bits(mlir::Operation&, DType in, DType) { return isBits(in); }
-bool floatToFloat(mlir::Operation&, DType in, DType out) { return isFloat(in) && isFloat(out); }
-bool floatToInteger(mlir::Operation&, DType in, DType out) { return isFloat(in) && isInteger(out); }
-bool integerToInteger(mlir::Operation&, DType in, DType out) { return isInteger(in) && isInteger(out); }
-bool integerToBits(mlir::Operation&, DType in, DType out) { return isInteger(in) && isBits(out); }
-bool bitsToInteger(mlir::Operation&, DType in, DType out) { return isBits(in) && isInteger(out); }
-bool bitsToFloat(mlir::Operation&, DType in, DType out) { return isBits(in) && isFloat(out); }
-bool sameWidth(mlir::Operation&, DType in, DType out) { return bit_width(in) == bit_width(out) && in != DType::pred; }
-bool mathFunctions(mlir::Operation& op, DType in, DType out) {
-  const llvm::StringRef name = op.getName().getStringRef();
-  return isFloat(in) && isFloat(out) && hasMath(std::string_view(name.data(), name.size()), op.getNumOperands());
-}
-
-// ---- emitters
-
 int widthOf(Reg v) { return static_cast<int>(v->getType()->getScalarSizeInBits()); }
 Reg constant(Reg like, int64_t value) { return llvm::ConstantInt::getSigned(like->getType(), value); }
 Reg zero(Reg like) { return llvm::Constant::getNullValue(like->getType()); }
@@ -213,13 +187,6 @@ constexpr Predicate kFloatPredicates[] = {
     Predicate::FCMP_ULE,   Predicate::FCMP_UNE, Predicate::FCMP_UNO, Predicate::FCMP_TRUE};
 
 size_t predicateOf(mlir::Operation& op) { return static_cast<size_t>(integerAttribute(op, "predicate", -1)); }
-/// For `pred`, native code only has == and !=.
-bool comparesBits(mlir::Operation& op, DType in, DType) {
-  return isBits(in) && predicateOf(op) < (in == DType::pred ? 2 : std::size(kIntegerPredicates));
-}
-bool comparesFloats(mlir::Operation& op, DType in, DType) {
-  return isFloat(in) && predicateOf(op) < std::size(kFloatPredicates);
-}
 
 Reg cmpi(const ElementOp& e) {
   return e.b.CreateICmp(kIntegerPredicates[predicateOf(e.op)], e.operands[0], e.operands[1]);
@@ -258,102 +225,90 @@ Reg bitcast(const ElementOp& e) {
 }
 Reg same(const ElementOp& e) { return e.operands[0]; }
 
-struct ElementRow {
-  TakesTypes takes;
-  EmitElement emit;
-};
-
-const llvm::StringMap<ElementRow>& table() {
+/// The ops of the table of ops/ElementwiseOps.cpp, apart from those of the math dialect that src/cpu/math
+/// computes.
+const llvm::StringMap<EmitElement>& table() {
   using namespace llvm;
-  static const StringMap<ElementRow> kTable{
-      {"arith.addf", {floats, floatBinary<fadd>}},
-      {"arith.subf", {floats, floatBinary<fsub>}},
-      {"arith.mulf", {floats, floatBinary<fmul>}},
-      {"arith.divf", {floats, floatBinary<fdiv>}},
-      {"arith.remf", {floats, remf}},
-      {"arith.maximumf", {floats, floatBinary<fmax>}},
-      {"arith.minimumf", {floats, floatBinary<fmin>}},
-      {"arith.maxnumf", {floats, floatBinary<fmaxnum>}},
-      {"arith.minnumf", {floats, floatBinary<fminnum>}},
-      {"arith.negf", {floats, negf}},
-      {"arith.addi", {integers, integerBinary<add>}},
-      {"arith.subi", {integers, integerBinary<sub>}},
-      {"arith.muli", {integers, integerBinary<mul>}},
-      {"arith.divsi", {integers, integerBinary<divsi>}},
-      {"arith.divui", {integers, integerBinary<divui>}},
-      {"arith.remsi", {integers, integerBinary<remsi>}},
-      {"arith.remui", {integers, integerBinary<remui>}},
-      {"arith.andi", {bits, integerBinary<bitAnd>}},
-      {"arith.ori", {bits, integerBinary<bitOr>}},
-      {"arith.xori", {bits, integerBinary<bitXor>}},
-      {"arith.shli", {integers, integerBinary<shli>}},
-      {"arith.shrsi", {integers, integerBinary<shrsi>}},
-      {"arith.shrui", {integers, integerBinary<shrui>}},
-      {"arith.maxsi", {integers, integerBinary<integerIntrinsic<Intrinsic::smax>>}},
-      {"arith.minsi", {integers, integerBinary<integerIntrinsic<Intrinsic::smin>>}},
-      {"arith.maxui", {integers, integerBinary<integerIntrinsic<Intrinsic::umax>>}},
-      {"arith.minui", {integers, integerBinary<integerIntrinsic<Intrinsic::umin>>}},
-      {"arith.cmpi", {comparesBits, cmpi}},
-      {"arith.cmpf", {comparesFloats, cmpf}},
-      {"arith.select", {anything, select}},
-      {"arith.extf", {floatToFloat, extf}},
-      {"arith.truncf", {floatToFloat, truncf}},
-      {"arith.extsi", {bitsToInteger, extsi}},
-      {"arith.extui", {bitsToInteger, extui}},
-      {"arith.trunci", {integerToBits, trunci}},
-      {"arith.sitofp", {bitsToFloat, sitofp}},
-      {"arith.uitofp", {bitsToFloat, uitofp}},
-      {"arith.fptosi", {floatToInteger, toInteger<true>}},
-      {"arith.fptoui", {floatToInteger, toInteger<false>}},
-      {"arith.index_cast", {integerToInteger, indexCast}},
-      {"arith.index_castui", {integerToInteger, indexCastUnsigned}},
-      {"arith.bitcast", {sameWidth, bitcast}},
-      {"math.absf", {floats, exactIntrinsic<Intrinsic::fabs>}},
-      {"math.ceil", {floats, exactIntrinsic<Intrinsic::ceil>}},
-      {"math.floor", {floats, exactIntrinsic<Intrinsic::floor>}},
-      {"math.trunc", {floats, exactIntrinsic<Intrinsic::trunc>}},
-      {"math.round", {floats, exactIntrinsic<Intrinsic::round>}},
-      {"math.roundeven", {floats, exactIntrinsic<Intrinsic::roundeven>}},
-      {"math.sqrt", {floats, squareRoot}},
-      {"math.copysign", {floats, copysign}},
-      {"math.absi", {integers, absi}},
-      {"math.ctlz", {integers, countZeros<Intrinsic::ctlz>}},
-      {"math.cttz", {integers, countZeros<Intrinsic::cttz>}},
-      {"math.ctpop", {integers, ctpop}},
-      {"tpu.bitcast", {sameWidth, bitcast}},
-      {"tpu.pack_elementwise", {packsElements, packElements}},
-      {"tpu.stochastic_convert", {convertsStochastically, convertStochastically}},
-      {"tpu.unpack_elementwise", {unpacksElements, unpackElements}},
-      {"tpu.reciprocal", {floats, reciprocal}},
-      {"tpu.reduce_precision", {reducesPrecision, reducePrecision}},
-      {"math.isfinite", {floats, besideInfinity<llvm::CmpInst::FCMP_ONE>}},
-      {"math.isinf", {floats, besideInfinity<llvm::CmpInst::FCMP_OEQ>}},
-      {"math.isnan", {floats, besideInfinity<llvm::CmpInst::FCMP_UNO>}},
-      {"tpu.weird", {floats, besideInfinity<llvm::CmpInst::FCMP_UEQ>}},
-      {"tpu.assume_multiple", {anything, same}},
+  static const StringMap<EmitElement> kTable{
+      {"arith.addf", floatBinary<fadd>},
+      {"arith.subf", floatBinary<fsub>},
+      {"arith.mulf", floatBinary<fmul>},
+      {"arith.divf", floatBinary<fdiv>},
+      {"arith.remf", remf},
+      {"arith.maximumf", floatBinary<fmax>},
+      {"arith.minimumf", floatBinary<fmin>},
+      {"arith.maxnumf", floatBinary<fmaxnum>},
+      {"arith.minnumf", floatBinary<fminnum>},
+      {"arith.negf", negf},
+      {"arith.addi", integerBinary<add>},
+      {"arith.subi", integerBinary<sub>},
+      {"arith.muli", integerBinary<mul>},
+      {"arith.divsi", integerBinary<divsi>},
+      {"arith.divui", integerBinary<divui>},
+      {"arith.remsi", integerBinary<remsi>},
+      {"arith.remui", integerBinary<remui>},
+      {"arith.andi", integerBinary<bitAnd>},
+      {"arith.ori", integerBinary<bitOr>},
+      {"arith.xori", integerBinary<bitXor>},
+      {"arith.shli", integerBinary<shli>},
+      {"arith.shrsi", integerBinary<shrsi>},
+      {"arith.shrui", integerBinary<shrui>},
+      {"arith.maxsi", integerBinary<integerIntrinsic<Intrinsic::smax>>},
+      {"arith.minsi", integerBinary<integerIntrinsic<Intrinsic::smin>>},
+      {"arith.maxui", integerBinary<integerIntrinsic<Intrinsic::umax>>},
+      {"arith.minui", integerBinary<integerIntrinsic<Intrinsic::umin>>},
+      {"arith.cmpi", cmpi},
+      {"arith.cmpf", cmpf},
+      {"arith.select", select},
+      {"arith.extf", extf},
+      {"arith.truncf", truncf},
+      {"arith.extsi", extsi},
+      {"arith.extui", extui},
+      {"arith.trunci", trunci},
+      {"arith.sitofp", sitofp},
+      {"arith.uitofp", uitofp},
+      {"arith.fptosi", toInteger<true>},
+      {"arith.fptoui", toInteger<false>},
+      {"arith.index_cast", indexCast},
+      {"arith.index_castui", indexCastUnsigned},
+      {"arith.bitcast", bitcast},
+      {"math.absf", exactIntrinsic<Intrinsic::fabs>},
+      {"math.ceil", exactIntrinsic<Intrinsic::ceil>},
+      {"math.floor", exactIntrinsic<Intrinsic::floor>},
+      {"math.trunc", exactIntrinsic<Intrinsic::trunc>},
+      {"math.round", exactIntrinsic<Intrinsic::round>},
+      {"math.roundeven", exactIntrinsic<Intrinsic::roundeven>},
+      {"math.sqrt", squareRoot},
+      {"math.copysign", copysign},
+      {"math.absi", absi},
+      {"math.ctlz", countZeros<Intrinsic::ctlz>},
+      {"math.cttz", countZeros<Intrinsic::cttz>},
+      {"math.ctpop", ctpop},
+      {"tpu.bitcast", bitcast},
+      {"tpu.pack_elementwise", packElements},
+      {"tpu.stochastic_convert", convertStochastically},
+      {"tpu.unpack_elementwise", unpackElements},
+      {"tpu.reciprocal", reciprocal},
+      {"tpu.reduce_precision", reducePrecision},
+      {"math.isfinite", besideInfinity<llvm::CmpInst::FCMP_ONE>},
+      {"math.isinf", besideInfinity<llvm::CmpInst::FCMP_OEQ>},
+      {"math.isnan", besideInfinity<llvm::CmpInst::FCMP_UNO>},
+      {"tpu.weird", besideInfinity<llvm::CmpInst::FCMP_UEQ>},
+      {"tpu.assume_multiple", same},
   };
   return kTable;
 }
 
-const ElementRow* rowOf(mlir::Operation& op) {
-  static constexpr ElementRow kMathFunction{mathFunctions, mathFunction};
-  const auto found = table().find(op.getName().getStringRef());
-  if (found != table().end()) return &found->second;
-  return op.getName().getDialectNamespace() == "math" ? &kMathFunction : nullptr;
-}
-
 }  // namespace
 
-EmitElement findElementwise(mlir::Operation& op) {
-  const ElementRow* row = rowOf(op);
-  if (!row || op.getNumResults() != 1 || op.getNumRegions() != 0) return nullptr;
-  for (mlir::Value v : op.getOperands())
-    if (llvm::isa<mlir::MemRefType>(v.getType()) || !computesNatively(elementDType(v.getType()))) return nullptr;
-  const DType out = elementDType(op.getResult(0).getType());
-  if (!computesNatively(out) || op.getNumOperands() == 0) return nullptr;
-  return row->takes(op, elementDType(op.getOperand(0).getType()), out) ? row->emit : nullptr;
+EmitElement elementwiseEmitter(llvm::StringRef name) {
+  const auto found = table().find(name);
+  if (found != table().end()) return found->second;
+  return hasMath(std::string_view(name.data(), name.size())) ? mathFunction : nullptr;
 }
 
-bool isNativeElementwise(mlir::Operation& op) { return findElementwise(op) != nullptr; }
+EmitElement findElementwise(mlir::Operation& op) {
+  return isNativeElementwise(op) ? elementwiseEmitter(op.getName().getStringRef()) : nullptr;
+}
 
 }  // namespace smalti::cpu

@@ -1,10 +1,10 @@
-// Element-wise ops on scalars and vectors: one emitter per op, found by name.
+// Element-wise ops on scalars and vectors: one emitter per op of the table of ops/ElementwiseOps.h.
 #pragma once
 
 #include <span>
 
-#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/elements/Registers.h"
+#include "cpu/ops/ElementwiseOps.h"
 #include "mlir/IR/Operation.h"
 
 namespace smalti::cpu {
@@ -15,10 +15,12 @@ struct ElementOp {
   std::span<const Reg> operands;  ///< all with the same number of lanes
   DType in, out;                  ///< elements of the first operand and of the result
 };
-/// Emits the op, for dtypes that its row in the table allows.
+/// Emits the op, for dtypes that its row in that table accepts.
 using EmitElement = Reg (*)(const ElementOp&);
 
-/// Null for ops that are not element-wise, or that have no native code for their dtypes.
+/// Null: isNativeElementwise() is false.
 EmitElement findElementwise(mlir::Operation&);
+/// By the op's name, whatever its dtypes; null: none of that name is element-wise.
+EmitElement elementwiseEmitter(llvm::StringRef name);
 
 }  // namespace smalti::cpu

@@ -3,7 +3,7 @@
 
 #include "llvm/IR/IRBuilder.h"
 
-#include "cpu/analysis/FloatDTypes.h"
+#include "cpu/ops/NativeDTypes.h"
 
 namespace smalti::cpu {
 

@@ -45,15 +45,6 @@ std::optional<Format> formatOf(DType t) {
 
 }  // namespace
 
-bool packsElements(mlir::Operation& op, DType in, DType out) {
-  const auto target = typeAttribute(op, "target_type");
-  if (!target || !isInteger(out) || !computesNatively(*target)) return false;
-  if (is_float(in) != is_float(*target) || (!is_float(in) && (!isInteger(in) || !isInteger(*target)))) return false;
-  for (mlir::Value v : op.getOperands())
-    if (elementDType(v.getType()) != in) return false;
-  return bit_width(*target) * static_cast<int>(op.getNumOperands()) <= bit_width(out);
-}
-
 Reg packElements(const ElementOp& e) {
   const auto target = typeAttribute(e.op, "target_type");
   const int width = bit_width(*target), outWidth = bit_width(e.out);
@@ -70,14 +61,6 @@ Reg packElements(const ElementOp& e) {
   return word;
 }
 
-bool unpacksElements(mlir::Operation& op, DType in, DType out) {
-  const auto source = typeAttribute(op, "source_type");
-  const auto index = integerAttribute(op, "index", 0);
-  if (!source || !isInteger(in) || !computesNatively(*source) || is_float(*source) != is_float(out)) return false;
-  if (!is_float(*source) && (!isInteger(*source) || !isInteger(out))) return false;
-  return index >= 0 && (index + 1) * bit_width(*source) <= bit_width(in);
-}
-
 Reg unpackElements(const ElementOp& e) {
   const auto source = typeAttribute(e.op, "source_type");
   const auto index = integerAttribute(e.op, "index", 0);
@@ -91,12 +74,6 @@ Reg unpackElements(const ElementOp& e) {
   part = e.b.CreateZExt(part, bitsLike(part, 8 * storage_bytes(*source)));
   if (*source == DType::f32) part = e.b.CreateBitCast(part, like(part, e.b.getFloatTy()));
   return roundTo(e.b, e.out, fromStorage(e.b, *source, part));
-}
-
-bool convertsStochastically(mlir::Operation& op, DType in, DType out) {
-  if (in != DType::f32 || !formatOf(out) || op.getNumOperands() != 2) return false;
-  const DType bits = elementDType(op.getOperand(1).getType());
-  return isInteger(bits) && bit_width(bits) == 32;
 }
 
 /// As src/eval/bits/Stochastic.cpp: random bits are added below the kept significand, then the sum is truncated.

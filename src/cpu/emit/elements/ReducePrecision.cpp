@@ -4,8 +4,6 @@
 
 namespace smalti::cpu {
 
-bool reducesPrecision(mlir::Operation&, DType in, DType) { return in == DType::f32 || in == DType::bf16; }
-
 Reg reducePrecision(const ElementOp& e) {
   constexpr int kExponentBits = 8, kMantissaBits = 23, kBias = 127;  // bf16 is f32 in registers
   const auto exponentBits = static_cast<int>(integerAttribute(e.op, "exponent_bits", 0));

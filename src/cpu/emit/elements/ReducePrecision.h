@@ -5,7 +5,6 @@
 namespace smalti::cpu {
 
 /// tpu.reduce_precision, as src/eval/bits/ReducePrecision.cpp; of f32 and bf16.
-bool reducesPrecision(mlir::Operation&, DType in, DType out);
 Reg reducePrecision(const ElementOp&);
 
 }  // namespace smalti::cpu

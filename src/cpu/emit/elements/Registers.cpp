@@ -10,33 +10,6 @@
 
 namespace smalti::cpu {
 
-bool computesNatively(DType t) {
-  switch (t) {
-    case DType::f32:
-    case DType::bf16:
-    case DType::f16:
-    case DType::f8e5m2:
-    case DType::f8e4m3fn:
-    case DType::f8e4m3b11fnuz:
-    case DType::f4e2m1fn:
-    case DType::i2:
-    case DType::i4:
-    case DType::i8:
-    case DType::i16:
-    case DType::i32:
-    case DType::i64:
-    case DType::u8:
-    case DType::u16:
-    case DType::u32:
-    case DType::u64:
-    case DType::index:
-    case DType::pred:
-      return true;
-    default:
-      return false;
-  }
-}
-
 llvm::Type* storageType(llvm::LLVMContext& context, DType t) {
   if (t == DType::f32) return llvm::Type::getFloatTy(context);
   return llvm::IntegerType::get(context, static_cast<unsigned>(8 * storage_bytes(t)));

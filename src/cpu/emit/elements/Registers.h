@@ -2,7 +2,7 @@
 // "compute in f32, round once"; i1 as i1; index as i64.
 #pragma once
 
-#include "cpu/analysis/FloatDTypes.h"
+#include "cpu/ops/NativeDTypes.h"
 #include "eval/Poison.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -12,9 +12,6 @@ namespace smalti::cpu {
 
 using Reg = llvm::Value*;
 using Builder = llvm::IRBuilder<>;
-
-/// False: elements of this dtype are only moved, never computed with, by native code (8-bit floats, sub-byte integers).
-bool computesNatively(DType);
 
 /// Scalar for one lane, else a vector.
 llvm::Type* registerType(llvm::LLVMContext&, DType, int lanes);

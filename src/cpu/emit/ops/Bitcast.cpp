@@ -1,8 +1,8 @@
 #include <array>
 
-#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/emit/ops/PackedAccess.h"
+#include "cpu/ops/NativeOps.h"
 
 namespace smalti::cpu {
 namespace {
@@ -23,13 +23,6 @@ NativeResult lowerBitcast(NativeLowering& l, mlir::Operation& op) {
 constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.bitcast", lowerBitcast}}};
 
 }  // namespace
-
-bool isNativeBitcast(mlir::Operation& op) {
-  const DType from = elementDType(op.getOperand(0).getType()), to = elementDType(op.getResult(0).getType());
-  const auto hasParts = [](DType t) { return bit_width(t) >= 2 && !is_semaphore(t); };
-  return bit_width(from) != bit_width(to) && hasParts(from) && hasParts(to) &&
-         shapeOf(op.getOperand(0).getType()).size() >= 2;
-}
 
 std::span<const NativeOpRow> bitcastOps() { return kTable; }
 

@@ -1,8 +1,8 @@
 // tpu.iota over several dimensions: their row-major index. Of one dimension it is an op of nests.
 #include <array>
 
-#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/ops/Columns.h"
+#include "cpu/ops/NativeOps.h"
 
 namespace smalti::cpu {
 namespace {
@@ -50,13 +50,6 @@ NativeResult lowerIota(NativeLowering& l, mlir::Operation& op) {
 constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.iota", lowerIota}}};
 
 }  // namespace
-
-bool isNativeIota(mlir::Operation& op) {
-  const DType t = elementDType(op.getResult(0).getType());
-  const auto rank = static_cast<int64_t>(shapeOf(op.getResult(0).getType()).size());
-  return is_integer(t) && computesNatively(t) && rank > 0 &&
-         llvm::all_of(integersAttribute(op, "dimensions"), [&](int64_t d) { return d >= 0 && d < rank; });
-}
 
 std::span<const NativeOpRow> iotaOps() { return kTable; }
 

@@ -6,6 +6,7 @@
 #include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/emit/ops/Watch.h"
 #include "ir/TpuOpsMemory.h"
+#include "ir/facts/AccessBox.h"
 #include "ir/facts/Waits.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -21,13 +22,6 @@ Reg fits(NativeLowering& l, Reg start, Reg span, Reg bound) {
   return l.b.CreateAnd(l.b.CreateICmpULE(span, bound), l.b.CreateICmpULE(start, l.b.CreateSub(bound, span)));
 }
 
-/// Elements from the first one touched to the last.
-Reg spanOf(NativeLowering& l, int64_t size, int64_t step) {
-  int64_t span = 0;
-  if (__builtin_mul_overflow(size - 1, step, &span) || span == INT64_MAX) return l.index(INT64_MAX);
-  return l.index(span + 1);
-}
-
 NativeResult checkSpace(mlir::Value ref, bool scalar) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
   const auto space = type ? tpu::memorySpaceOf(type) : std::nullopt;
@@ -36,50 +30,47 @@ NativeResult checkSpace(mlir::Value ref, bool scalar) {
   return unsupported("a load or store that the machine refuses");
 }
 
-/// The region of a ref that an op accesses.
-struct AccessBox {
-  Shape sizes;
-  std::vector<int64_t> steps;  ///< empty: 1
+/// The region of a ref that an op accesses, where the kernel runs.
+struct LocatedBox {
+  AccessBox box;
   std::vector<Reg> starts;
   Reg inside = nullptr;  ///< i1: all of it is inside the ref
 };
 
 /// The box that an op accesses in a ref of that shape; the caller ensures that it is inside.
-tl::expected<AccessBox, Unsupported> boundsOf(NativeLowering& l, mlir::Operation& op, const View& whole,
-                                              mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
-  if (whole.shape.size() != indices.size()) return unsupported("a load or store whose rank differs from its ref's");
-  AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}, l.b.getTrue()};
-  if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
-  if (box.sizes.size() != indices.size() || (!box.steps.empty() && box.steps.size() != indices.size()))
-    return unsupported("a load or store whose rank differs from its ref's");
+tl::expected<LocatedBox, Unsupported> boundsOf(NativeLowering& l, mlir::Operation& op, const View& whole,
+                                               mlir::ValueRange indices, const Shape& valueShape) {
+  const auto box = accessBoxOf(op, whole.shape.size(), indices.size(), valueShape);
+  if (!box) return unsupported(box.error());
+  LocatedBox located{*box, {}, l.b.getTrue()};
   for (size_t d = 0; d < indices.size(); ++d) {
-    box.starts.push_back(l.scalar(indices[d]));
-    if (!box.starts.back()) return unsupported("an index that native code does not follow");
-    const int64_t step = box.steps.empty() ? 1 : box.steps[d];
-    if (step < 0 || (step == 0 && box.sizes[d] > 1)) return unsupported("a load or store with strides below 1");
-    if (num_elements(box.sizes) == 0) continue;
-    Reg fit = fits(l, box.starts.back(), spanOf(l, box.sizes[d], step), extent(l.b, whole, d));
-    box.inside = l.b.CreateAnd(box.inside, fit);
+    Reg start = l.scalar(indices[d]);
+    if (!start) return unsupported("an index that native code does not follow");
+    located.starts.push_back(start);
+    if (box->step(d) == 0 && box->sizes[d] > 1) return unsupported("a load with strides below 1");
+    if (box->isEmpty()) continue;
+    located.inside = l.b.CreateAnd(located.inside, fits(l, start, l.index(box->span(d)), extent(l.b, whole, d)));
   }
-  return box;
+  return located;
 }
 
-/// The box an op touches as a view of the value's shape.
+/// The box that an op accesses as a view of the value's shape.
 tl::expected<View, Unsupported> boxOf(NativeLowering& l, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
                                       Shape valueShape, bool scalar) {
   if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   if (!l.hasRef(ref)) return unsupported("a ref that native code does not follow");
   const View& whole = l.ref(ref);
-  auto bounds = boundsOf(l, op, whole, indices, valueShape, scalar);
+  auto bounds = boundsOf(l, op, whole, indices, valueShape);
   if (!bounds) return tl::unexpected(bounds.error());
   const bool writes = op.getNumResults() == 0;
   if (!writes)
     if (auto ok = l.flushIfPlanned(FlushPoint::load); !ok) return tl::unexpected(ok.error());
-  View box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
+  View box = slice(l.b, whole, bounds->starts, bounds->box.sizes, bounds->box.steps);
   if (writes) {
     l.require(bounds->inside);
   } else {
-    box.base = loadedFrom(l, op, whole, {bounds->starts, bounds->sizes, bounds->steps}, bounds->inside, box.base);
+    box.base =
+        loadedFrom(l, op, whole, {bounds->starts, bounds->box.sizes, bounds->box.steps}, bounds->inside, box.base);
     // The next load outside overwrites the copy.
     if (box.reuse.isInvariant) box.reuse.isInvariant = l.b.CreateAnd(box.reuse.isInvariant, bounds->inside);
   }
@@ -95,10 +86,10 @@ tl::expected<PackedView, Unsupported> packedBoxOf(NativeLowering& l, mlir::Opera
                                                   mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   const PackedView& whole = *l.packedRef(ref);
-  auto bounds = boundsOf(l, op, whole.cells, indices, valueShape, scalar);
+  auto bounds = boundsOf(l, op, whole.cells, indices, valueShape);
   if (!bounds) return tl::unexpected(bounds.error());
   l.require(bounds->inside);
-  PackedView box = slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
+  PackedView box = slice(l.b, whole, bounds->starts, bounds->box.sizes, bounds->box.steps);
   box.cells.sizes.clear();
   emitHazardCheck(l, op, storedCells(l.b, box), op.getNumResults() == 0);
   auto shaped = reshape(l.b, box, valueShape);

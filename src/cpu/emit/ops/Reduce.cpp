@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 
-#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/nest/CarriedLoop.h"
 #include "cpu/nest/Reduction.h"
 #include "cpu/nest/Schedule.h"
+#include "cpu/ops/NativeOps.h"
 
 namespace smalti::cpu {
 namespace {
@@ -127,14 +127,6 @@ NativeResult lowerMultiReduction(NativeLowering& l, mlir::Operation& op) {
 constexpr std::array<NativeOpRow, 1> kTable{{{"vector.multi_reduction", lowerMultiReduction}}};
 
 }  // namespace
-
-bool isNativeMultiReduction(mlir::Operation& op) {
-  const auto rank = static_cast<int64_t>(shapeOf(op.getOperand(0).getType()).size());
-  auto dims = integersAttribute(op, "reduction_dims");
-  llvm::sort(dims);
-  return nativeReductionKind(op) && !dims.empty() && dims.front() >= 0 && dims.back() < rank &&
-         std::ranges::adjacent_find(dims) == dims.end();
-}
 
 std::span<const NativeOpRow> reduceOps() { return kTable; }
 

@@ -2,9 +2,9 @@
 #include <array>
 #include <bit>
 
-#include "cpu/analysis/NativeOps.h"
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/nest/CarriedLoop.h"
+#include "cpu/ops/NativeOps.h"
 
 namespace smalti::cpu {
 namespace {
@@ -148,16 +148,6 @@ NativeResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
 constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.reduce_index", lowerReduceIndex}}};
 
 }  // namespace
-
-bool isNativeSearch(mlir::Operation& op) {
-  const Shape shape = shapeOf(op.getOperand(0).getType());
-  const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
-  const int64_t axis = integerAttribute(op, "axis", -1);
-  const std::string kind = keywordAttribute(op, "kind");
-  return (kind == "arg_max" || kind == "arg_min") && axis >= 0 && axis < static_cast<int64_t>(shape.size()) &&
-         computesNatively(in) && !is_unsigned_integer(in) && is_integer(out) && computesNatively(out) &&
-         bit_width(out) <= 32 && shape[static_cast<size_t>(axis)] <= INT32_MAX;
-}
 
 std::span<const NativeOpRow> searchOps() { return kTable; }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kDynamic = INT64_MIN;  // of static_position
 
 /// The operand's memory, which nothing overwrites while the result lives.
-View settled(NativeLowering& l, mlir::Value v) {
+View stableView(NativeLowering& l, mlir::Value v) {
   View view = l.view(v);
   return view.memory == View::kValue ? view : l.denseCopy(view);
 }
@@ -20,7 +20,7 @@ View settled(NativeLowering& l, mlir::Value v) {
 NativeResult lowerShapeCast(NativeLowering& l, mlir::Operation& op) {
   const Shape to = shapeOf(op.getResult(0).getType());
   if (auto ok = l.flush(); !ok) return ok;
-  View source = isReadInPlace(op) ? l.view(op.getOperand(0)) : settled(l, op.getOperand(0));
+  View source = isReadInPlace(op) ? l.view(op.getOperand(0)) : stableView(l, op.getOperand(0));
   auto view = reshape(l.b, source, to);
   if (!view) view = reshape(l.b, l.denseCopy(source), to);
   l.setView(op.getResult(0), *view);
@@ -29,7 +29,7 @@ NativeResult lowerShapeCast(NativeLowering& l, mlir::Operation& op) {
 
 NativeResult lowerExtractSlice(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
-  const View source = settled(l, op.getOperand(0));
+  const View source = stableView(l, op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
   auto offsets = integersAttribute(op, "offsets"), steps = integersAttribute(op, "strides");
   offsets.resize(sizes.size(), 0);
@@ -46,7 +46,7 @@ NativeResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
   const auto positions = integersAttribute(op, "static_position");
   if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
     return unsupported("vector.extract of an unknown form");
-  View source = settled(l, op.getOperand(0));
+  View source = stableView(l, op.getOperand(0));
   std::vector<Reg> starts(source.shape.size(), l.index(0));
   unsigned dynamic = 1;
   for (size_t d = 0; d < positions.size() && d < source.shape.size(); ++d) {

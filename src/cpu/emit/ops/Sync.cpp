@@ -162,7 +162,7 @@ Reg credit(NativeLowering& l, const View& semaphore, Reg bytes) {
   return semaphore.dtype == DType::dma_semaphore ? bytes : l.index(1);
 }
 
-View withoutUnits(const View& v) {
+View withoutUnitDims(const View& v) {
   View out = v;
   out.shape.clear();
   out.strides.clear();
@@ -257,7 +257,7 @@ Reg dmaBytes(NativeLowering& l, const PackedView& view) {
 NativeResult copyBits(NativeLowering& l, const PackedView& source, const PackedView& target) {
   if (bit_width(source.dtype) != bit_width(target.dtype))
     return unsupported("a copy between dtypes of different widths");
-  const PackedView from = withoutUnits(source), to = withoutUnits(target);
+  const PackedView from = withoutUnitDims(source), to = withoutUnitDims(target);
   if (from.cells.shape.size() != to.cells.shape.size()) return unsupported("a copy that reshapes");
   for (size_t d = 0; d < from.cells.shape.size(); ++d) {
     if (!from.cells.dynamic() && !to.cells.dynamic() && from.cells.shape[d] != to.cells.shape[d])
@@ -312,7 +312,7 @@ void finishCopy(NativeLowering& l, mlir::Operation& op, const View& source, cons
 NativeResult copyElements(NativeLowering& l, const View& source, const View& target) {
   if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
     return unsupported("a copy between dtypes of different widths");
-  const View from = withoutUnits(source), to = withoutUnits(target);
+  const View from = withoutUnitDims(source), to = withoutUnitDims(target);
   if (from.shape.size() != to.shape.size()) return unsupported("a copy that reshapes");
   for (size_t d = 0; d < from.shape.size(); ++d) {
     if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return unsupported("a copy that reshapes");

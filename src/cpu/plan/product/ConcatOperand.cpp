@@ -1,7 +1,7 @@
 #include "cpu/plan/product/ConcatOperand.h"
 
-#include "cpu/analysis/FloatDTypes.h"
 #include "cpu/analysis/ReadsBetween.h"
+#include "cpu/ops/NativeDTypes.h"
 #include "cpu/plan/product/ProductPlan.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"

@@ -42,7 +42,7 @@ GemmPlan planGemm(const GemmShape& shape, const Processor& processor) {
   plan.tileRows = l.rows;
   plan.tileColumns = l.columns();
   plan.packsB = l.packB;
-  plan.usesDot = l.product == Product::bf16Dot || l.product == Product::i8Dot;
+  plan.usesDot = l.instruction == MultiplyAdd::bf16Dot || l.instruction == MultiplyAdd::i8Dot;
   plan.mayUseUnpackedB = l.mayUseUnpackedB;
   return plan;
 }

@@ -16,9 +16,9 @@ constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
 /// Rows of C from which packing B pays off.
 constexpr int64_t kPackRows = 16;
 
-/// Units of k from which tiles prefetch their part of C first: stores that miss fill the store buffer.
-/// With two FMA ports, 256 units finish too soon for this to pay: 3 % slower.
-int64_t deepUnits(const Processor& p) { return p.fmaPorts > 1 ? 320 : 256; }
+/// Words of k from which tiles prefetch their part of C first: stores that miss fill the store buffer.
+/// With two FMA ports, 256 words finish too soon for this to pay: 3 % slower.
+int64_t deepWords(const Processor& p) { return p.fmaPorts > 1 ? 320 : 256; }
 
 bool isX86(const Processor& p) { return p.triple.starts_with("x86_64") || p.triple.starts_with("i"); }
 
@@ -27,26 +27,26 @@ void chooseProduct(Layout& l, const Processor& p) {
   const bool bytes = isByte(s.a) && isByte(s.b);
   if (s.c == DType::f32) {
     const bool dot = multipliesBf16Pairs(s.a, s.b, p) && s.m >= kPackRows;
-    l.product = dot ? Product::bf16Dot : Product::floatFma;
-    l.elementA = l.elementB = dot ? Element::bf16 : Element::f32;
+    l.instruction = dot ? MultiplyAdd::bf16Dot : MultiplyAdd::floatFma;
+    l.elementA = l.elementB = dot ? PackedElement::bf16 : PackedElement::f32;
     l.group = dot ? 2 : 1;
   } else if (bytes && p.int8Dot) {
-    l.product = Product::i8Dot;
-    l.elementA = Element::i8;
-    l.elementB = s.a == s.b ? Element::i8Biased : Element::i8;
+    l.instruction = MultiplyAdd::i8Dot;
+    l.elementA = PackedElement::i8;
+    l.elementB = s.a == s.b ? PackedElement::i8Biased : PackedElement::i8;
     l.biasFactor = s.a != s.b ? 0 : s.a == DType::i8 ? -128 : 128;
     l.group = 4;
   } else if (bytes && isX86(p)) {
-    l.product = Product::i16Madd;
-    l.elementA = l.elementB = Element::i16;
+    l.instruction = MultiplyAdd::i16Madd;
+    l.elementA = l.elementB = PackedElement::i16;
     l.group = 2;
   } else {
-    l.product = Product::intMultiply;
-    l.elementA = l.elementB = Element::i32;
+    l.instruction = MultiplyAdd::intMultiply;
+    l.elementA = l.elementB = PackedElement::i32;
   }
 }
 
-/// Cycles per unit of k of one tile: multiplications, two loads per cycle, chains of additions of four cycles, B coming
+/// Cycles per word of k of one tile: multiplications, two loads per cycle, chains of additions of four cycles, B coming
 /// from L2, and the work around the loop. Fitted to measurements.
 double tileCost(const Processor& p, int64_t rows, int64_t vectors) {
   if (rows * vectors == 0) return 0;
@@ -68,7 +68,7 @@ void chooseTile(Layout& l, const Processor& p) {
   const bool threeOperands = p.vectorBytes > 16 || many;
   // Where one multiplication begins per cycle, four rows hide their loads too, and store less at a time; but deep
   // panels of B are better read for more rows, since not all of two of them stays in L2.
-  const bool shallow = 2 * l.units(l.blockDepth) * 4 * p.vectorBytes <= p.l2Bytes / 4;
+  const bool shallow = 2 * l.words(l.blockDepth) * 4 * p.vectorBytes <= p.l2Bytes / 4;
   const int64_t accumulators = many ? (p.fmaPorts == 1 && shallow ? 16 : 24) : threeOperands ? 12 : 8;
   const int64_t columnVectors = (s.n + l.lanes - 1) / l.lanes;
   double best = 0;
@@ -97,19 +97,19 @@ bool isShallow(const GemmShape& s, const Processor& p) {
 
 /// Values of k in a block. A tile of few columns uses a panel of B up so fast that it should stay in L1.
 int64_t depthOf(const Layout& l, const Processor& p) {
-  int64_t units = kMaxChain;
+  int64_t words = kMaxChain;
   if (p.vectorRegisters < 32)
-    units = std::min(units, p.l1Bytes * 3 / 4 / (kFewVectors * p.vectorBytes));
+    words = std::min(words, p.l1Bytes * 3 / 4 / (kFewVectors * p.vectorBytes));
   else if (isShallow(l.shape, p))
-    units = std::min(units, p.l1Bytes * 5 / 6 / (kPanelVectors * p.vectorBytes));
-  return equalParts(l.shape.k, units * l.group, l.lanes * l.group);
+    words = std::min(words, p.l1Bytes * 5 / 6 / (kPanelVectors * p.vectorBytes));
+  return equalParts(l.shape.k, words * l.group, l.lanes * l.group);
 }
 
 void choosePacking(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
-  const bool converts = !(s.a == DType::f32 && l.elementA == Element::f32) &&
-                        !(s.a == DType::i32 && l.elementA == Element::i32) && l.group == 1;
-  l.packA = s.transposedA || converts || l.elementA == Element::i16 || s.k % l.group != 0;
+  const bool converts = !(s.a == DType::f32 && l.elementA == PackedElement::f32) &&
+                        !(s.a == DType::i32 && l.elementA == PackedElement::i32) && l.group == 1;
+  l.packA = s.transposedA || converts || l.elementA == PackedElement::i16 || s.k % l.group != 0;
   const bool plain = l.group == 1 && !s.transposedB;
   l.packB = !plain || s.m >= kPackRows;
   // Pointers to six rows would occupy most registers, and hardware prefetchers do not follow pieces of six rows,
@@ -117,7 +117,7 @@ void choosePacking(Layout& l, const Processor& p) {
   l.panelsA = p.vectorRegisters < 32 && !s.transposedA && !l.biasFactor && l.rows <= l.lanes && s.m >= 2 * l.rows &&
               s.n >= kPanelsForA * l.columns() && s.k >= kDepthForA;
   l.packA |= l.panelsA;
-  if (plain && ((s.b == DType::f32 && l.elementB == Element::f32) || s.b == DType::i32)) {
+  if (plain && ((s.b == DType::f32 && l.elementB == PackedElement::f32) || s.b == DType::i32)) {
     l.inPlaceBelow = s.cachesPackedB ? 4 * l.columns() + 1 : kInPlaceBelowBytes;
     l.mayUseUnpackedB = isShallow(s, p);
   }
@@ -125,7 +125,7 @@ void choosePacking(Layout& l, const Processor& p) {
 
 void chooseBlocks(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
-  const int64_t rowBytes = 4 * std::max<int64_t>(l.units(l.blockDepth), 1);
+  const int64_t rowBytes = 4 * std::max<int64_t>(l.words(l.blockDepth), 1);
   // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
   const int64_t step = s.transposedA ? std::lcm<int64_t>(l.rows, l.columns()) : l.rows;
   l.blockRows = equalParts(s.m, std::max(step, p.l2Bytes * 2 / 5 / rowBytes / step * step), step);
@@ -133,25 +133,25 @@ void chooseBlocks(Layout& l, const Processor& p) {
   const int64_t blockBytes = std::min<int64_t>(p.l3Bytes / 8, 8 << 20);
   const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
   l.blockColumns = l.keepPackedB && !s.cachesPackedB ? equalParts(s.n, most, l.columns()) : s.n;
-  l.deep = l.units(l.blockDepth) >= deepUnits(p);
+  l.deep = l.words(l.blockDepth) >= deepWords(p);
 }
 
 void layOutWorkspace(Layout& l) {
-  const int64_t units = l.units(l.blockDepth), line = 64;
-  l.panelBytes = l.packB ? units * l.columns() * 4 : 0;
+  const int64_t words = l.words(l.blockDepth), line = 64;
+  l.panelBytes = l.packB ? words * l.columns() * 4 : 0;
   const int64_t panels = (l.blockColumns + l.columns() - 1) / l.columns();
-  if (l.packB && l.shape.cachesPackedB) l.packedCacheBytes = 4 * l.units(l.shape.k) * roundUp(l.shape.n, l.columns());
+  if (l.packB && l.shape.cachesPackedB) l.packedCacheBytes = 4 * l.words(l.shape.k) * roundUp(l.shape.n, l.columns());
   l.offsetA = l.shape.cachesPackedB ? 0 : roundUp(l.keepPackedB ? panels * l.panelBytes : l.panelBytes, line);
   l.offsetSums = l.offsetA;
   if (l.panelsA) {
     l.strideA = 4 * l.rows;
-    // The last unit of a tile is stored as a whole vector.
-    l.offsetSums += roundUp(roundUp(l.blockRows, l.rows) * units * 4 + l.vectorBytes(), line);
+    // The last word of a tile is stored as a whole vector.
+    l.offsetSums += roundUp(roundUp(l.blockRows, l.rows) * words * 4 + l.vectorBytes(), line);
   } else if (l.packA && l.shape.transposedA) {
     l.strideA = line * ((4 * roundUp(l.blockRows, l.lanes) + line - 1) / line | 1);  // not all in the same cache sets
-    l.offsetSums += roundUp(units * l.strideA, line);
+    l.offsetSums += roundUp(words * l.strideA, line);
   } else if (l.packA) {
-    l.strideA = 4 * (roundUp(units, l.lanes) + 16);  // rows begin in different cache sets
+    l.strideA = 4 * (roundUp(words, l.lanes) + 16);  // rows begin in different cache sets
     l.offsetSums += roundUp(l.blockRows * l.strideA, line);
   }
   l.workspaceBytes = l.offsetSums + (l.biasFactor ? roundUp(4 * roundUp(l.blockRows, l.lanes), line) : 0);

@@ -8,30 +8,30 @@
 
 namespace smalti::cpu {
 
-/// The instruction that multiplies and adds. Every one of them takes a vector of 32-bit *units* of each operand, a unit
-/// being `group` successive values of k, and adds the dot products of the units to 32-bit accumulators.
-enum class Product {
-  floatFma,     ///< f32 units
-  intMultiply,  ///< i32 units
+/// The instruction that multiplies and adds. Every one of them takes a vector of 32-bit *words* of each operand, a word
+/// being `group` successive values of k, and adds the dot products of the words to 32-bit accumulators.
+enum class MultiplyAdd {
+  floatFma,     ///< f32 words
+  intMultiply,  ///< i32 words
   i16Madd,      ///< two i16: pmaddwd, exact for 8-bit values
   bf16Dot,      ///< two bf16: vdpbf16ps, which rounds denormals to zero
   i8Dot,        ///< four bytes, one side unsigned: vpdpbusd
 };
 
 /// The conversion of an operand's elements while they are packed.
-enum class Element { f32, i32, i16, bf16, i8, i8Biased };
+enum class PackedElement { f32, i32, i16, bf16, i8, i8Biased };
 
 struct Layout {
   GemmShape shape;
-  Product product = Product::floatFma;
-  Element elementA = Element::f32, elementB = Element::f32;
-  int group = 1;                                            ///< values of k per unit
-  int lanes = 4;                                            ///< units per vector
+  MultiplyAdd instruction = MultiplyAdd::floatFma;
+  PackedElement elementA = PackedElement::f32, elementB = PackedElement::f32;
+  int group = 1;                                            ///< values of k per word
+  int lanes = 4;                                            ///< words per vector
   int rows = 1, vectors = 1;                                ///< register tile: rows × (vectors · lanes) columns
   int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;  ///< of C and k; a multiple of the tile, or the whole size
-  bool packA = false;            ///< to [rows][units] of `strideA` bytes, or when transposed to [units][rows]
-  bool panelsA = false;          ///< packed by tiles instead, to [tile][units][rows]
-  bool packB = false;            ///< to panels [units][columns of a tile]
+  bool packA = false;            ///< to [rows][words] of `strideA` bytes, or when transposed to [words][rows]
+  bool panelsA = false;          ///< packed by tiles instead, to [tile][words][rows]
+  bool packB = false;            ///< to panels [words][columns of a tile]
   bool keepPackedB = false;      ///< all panels of a block are kept for the following blocks of rows
   bool deep = false;             ///< tiles take so long that a few prefetches before them cost nothing
   int64_t inPlaceBelow = 0;      ///< rows of B with a smaller stride in bytes are read in place despite `packB`
@@ -45,7 +45,7 @@ struct Layout {
 
   int columns() const { return vectors * lanes; }
   int vectorBytes() const { return 4 * lanes; }
-  int64_t units(int64_t depth) const { return (depth + group - 1) / group; }
+  int64_t words(int64_t depth) const { return (depth + group - 1) / group; }
 };
 Layout layOut(const GemmShape&, const Processor&);
 

@@ -91,24 +91,45 @@ std::string_view nameOf(Strategy strategy) {
   return {};
 }
 
-}  // namespace
-
+/// Whether a product of `parts` blocks or streams of B multiplies pairs of bf16: this is faster than multiplying as
+/// f32, and every pair of rows of B is in one of them.
 bool usesBf16Pairs(const GemmShape& s, int64_t parts, const Processor& p) {
   return multipliesBf16Pairs(s.a, s.b, p) && (s.transposedB ? s.k : s.k / parts) % 2 == 0;
 }
 
+ProductPlan planSkinny(ProductPlan plan, const ProductFacts& facts, const Processor& p) {
+  plan.interleaves = plan.strategy != Strategy::skinnyTiles;
+  if (plan.interleaves) plan.streams = chooseStreams(facts, p);
+  SkinnyFacts to{.shape = plan.shape, .parts = std::max(plan.blocksOfB, plan.streams)};
+  plan.bf16Pairs = to.bf16Pairs = usesBf16Pairs(to.shape, to.parts, p);
+  plan.prefetch = choosePrefetch(to.shape, to.parts, p);
+  plan.widensA = (to.shape.a == DType::bf16 || to.shape.a == DType::f16) && !plan.bf16Pairs;
+  if (plan.widensA) to.shape.a = DType::f32;
+  to.rowsFollow = facts.rowBytesOfB == storage_bytes(to.shape.b) * to.shape.n;
+  if (plan.strategy == Strategy::gemvDot) plan.division = planGemvDot(to, p);
+  if (plan.strategy == Strategy::gemvAxpy) plan.division = planGemvAxpy(to, p);
+  if (plan.strategy == Strategy::skinnyTiles) plan.division = planSkinnyTiles(to, p);
+  return plan;
+}
+
+/// How a skinny product is divided, for people.
+std::string describe(const GemvDotPlan& p) {
+  return fmt::format(", {} x {} rows together{}{}", p.rowsOfA, p.rowsOfB, p.holdsA ? ", A in registers" : "",
+                     p.stagedColumns ? ", sums collected" : "");
+}
+std::string describe(const GemvAxpyPlan& p) { return p.sumsInRegisters ? ", sums in registers" : ", sums in L1"; }
+std::string describe(const SkinnyTilesPlan& p) {
+  return fmt::format(", tile {}x{}, groups of {} rows of {} columns", p.tileRows, p.tileColumns, p.groupRows,
+                     p.panelColumns);
+}
+std::string describe(std::monostate) { return {}; }
+
+}  // namespace
+
 ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
   ProductPlan plan{.shape = facts.shape, .strategy = chooseStrategy(facts, processor), .blocksOfB = facts.blocksOfB};
   GemmShape& shape = plan.shape;
-  if (plan.isSkinny()) {
-    plan.interleaves = plan.strategy != Strategy::skinnyTiles;
-    if (plan.interleaves) plan.streams = chooseStreams(facts, processor);
-    const int64_t parts = std::max(plan.blocksOfB, plan.streams);
-    plan.bf16Pairs = usesBf16Pairs(shape, parts, processor);
-    plan.prefetch = choosePrefetch(shape, parts, processor);
-    plan.widensA = (shape.a == DType::bf16 || shape.a == DType::f16) && !plan.bf16Pairs;
-    return plan;
-  }
+  if (plan.isSkinny()) return planSkinny(std::move(plan), facts, processor);
   shape.cachesPackedB = cachesPackedB(facts, shape, processor);
   plan.gemm = planGemm(shape, processor);
   plan.packsB = choosePacking(facts, plan.gemm);
@@ -126,7 +147,8 @@ std::string text(const ProductPlan& p) {
     else if (p.streams > 1)
       text += fmt::format(", {} streams", p.streams);
     if (s.roundsB) text += ", B rounded to bf16";
-    return text + (p.bf16Pairs ? ", bf16 pairs" : "");
+    if (p.bf16Pairs) text += ", bf16 pairs";
+    return text + std::visit([](const auto& division) { return describe(division); }, p.division);
   }
   const GemmPlan& g = p.gemm;
   text += fmt::format(": tile {}x{}, blocks {}x{}x{}", g.tileRows, g.tileColumns, g.blockRows, g.blockColumns,

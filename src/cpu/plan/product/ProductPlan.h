@@ -6,15 +6,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "cpu/plan/product/GemmPlan.h"
+#include "cpu/plan/product/SkinnyPlan.h"
 
 namespace smalti::cpu {
-
-/// Rows of A up to which a product is skinny: reading B once costs more than multiplying.
-constexpr int64_t kSkinnyRows = 8;
-/// The number of rows of A from which on multiplying rows of B takes longer than reading them.
-constexpr int64_t kSlowRows = 4;
 
 /// The facts about a product that the decision depends on.
 struct ProductFacts {
@@ -57,6 +54,7 @@ struct ProductPlan {
   bool bf16Pairs = false;    ///< multiplies two bf16 in one instruction
   bool widensA = false;      ///< A is converted to f32 first, since it is read again for every row of B
   RowPrefetch prefetch{};
+  std::variant<std::monostate, GemvDotPlan, GemvAxpyPlan, SkinnyTilesPlan> division{};  ///< of the strategy
 
   // ---- packed products
   GemmPlan gemm;
@@ -65,13 +63,9 @@ struct ProductPlan {
   bool isSkinny() const { return strategy != Strategy::packed; }
 };
 
-/// Whether a product of `parts` blocks or streams of B multiplies pairs of bf16: this is faster than multiplying as
-/// f32, and every pair of rows of B is in one of them.
-bool usesBf16Pairs(const GemmShape&, int64_t parts, const Processor&);
-
 ProductPlan planProduct(const ProductFacts&, const Processor&);
 
-/// One line for `show`: "8x128x64 f32·f32→f32: GEMV by dot products, 8 interleaved blocks".
+/// One line for `show`: "8x128x64 f32·f32→f32: GEMV by dot products, 8 interleaved blocks, 4 x 4 rows together".
 std::string text(const ProductPlan&);
 
 }  // namespace smalti::cpu

@@ -1,7 +1,6 @@
 #include "cpu/plan/product/ProductTypes.h"
 
-#include "cpu/analysis/FloatDTypes.h"
-#include "cpu/analysis/NativeOps.h"
+#include "cpu/ops/NativeDTypes.h"
 #include "ir/Types.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "schedule/ScheduledOp.h"

@@ -18,6 +18,9 @@ DType multipliedAs(DType, DType other, DType out);
 /// The dtype in which a tpu.matmul accumulates: f32 or i32. A narrow result is rounded once.
 DType accumulatedAs(DType out);
 
+/// Whether there is native code for a tpu.matmul of these dtypes.
+bool isNativeProduct(mlir::Operation& matmul);
+
 bool isZeroConstant(mlir::Value);
 
 /// The dimensions of an operand that make it [batch…] × rows × columns.
@@ -48,13 +51,5 @@ View ordered(const View& v, const Shape& order) {
 }
 /// The position, among the free dimensions of an operand, of the one that is larger than 1; 0: there is none.
 size_t freePosition(std::span<const int64_t> shape, const Shape& free);
-
-/// The product that a tpu.conv is computed as, for each of its groups.
-struct NativeConvolution {
-  GemmShape shape;
-  int64_t leadingOfB = 0;  ///< elements from a row of B to the next
-};
-/// nullopt: src/eval computes the op.
-std::optional<NativeConvolution> nativeConvolution(mlir::Operation&);
 
 }  // namespace smalti::cpu

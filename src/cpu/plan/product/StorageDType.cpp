@@ -1,6 +1,6 @@
 #include "cpu/plan/product/StorageDType.h"
 
-#include "cpu/analysis/FloatDTypes.h"
+#include "cpu/ops/NativeDTypes.h"
 #include "cpu/plan/product/ProductPlan.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"

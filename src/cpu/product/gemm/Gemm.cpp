@@ -21,7 +21,7 @@ using llvm::Value;
 
 /// A remainder below this fraction (1/n) of C's rows or columns is not worth an unrolled kernel.
 constexpr int kUnrolledShare = 5;
-/// The units of k in one body of a kernel; taller tiles would run out of registers.
+/// The words of k in one body of a kernel; taller tiles would run out of registers.
 int unrollOf(int rows) { return rows > 6 ? 2 : 4; }
 
 /// Emits the arithmetic of packsRowsOfB().
@@ -86,10 +86,10 @@ class ProductNest {
     Value *column, *columns, *k, *depth, *row, *rows;
   };
 
-  PackSpec packSpec(DType from, Element to) const {
+  PackSpec packSpec(DType from, PackedElement to) const {
     return {.from = from, .to = to, .group = l_.group, .lanes = l_.lanes, .nativeHalf = l_.nativeHalf};
   }
-  PackSpec byUnits(PackSpec spec) const {
+  PackSpec byWords(PackSpec spec) const {
     spec.tail = static_cast<int>(s_.k % l_.group);
     return spec;
   }
@@ -148,7 +148,7 @@ class ProductNest {
   }
 
   void packColumnsOfA(const Block& at, Value* packed) {
-    const PackSpec spec = byUnits(packSpec(s_.a, l_.elementA));
+    const PackSpec spec = byWords(packSpec(s_.a, l_.elementA));
     const int chunk = l_.columns(), ragged = static_cast<int>(s_.m % chunk);
     Value* whole = b_.CreateUDiv(at.rows, ir_.i64(chunk));
     const auto copy = [&](Value* index, int rows) {
@@ -222,7 +222,7 @@ class ProductNest {
     Value* stride = ir_.i64(4 * l_.columns());
     const int whole = columns / l_.lanes, ragged = columns % l_.lanes;
     if (!s_.transposedB) {
-      b_.CreateCall(packRows(module_, byUnits(spec), whole + (ragged > 0), ragged ? ragged : l_.lanes),
+      b_.CreateCall(packRows(module_, byWords(spec), whole + (ragged > 0), ragged ? ragged : l_.lanes),
                     {source, strideB_, packed, stride, at.depth});
       return;
     }
@@ -236,9 +236,9 @@ class ProductNest {
   }
 
   /// Of all blocks of k.
-  int64_t leastUnits() const {
+  int64_t minWords() const {
     const int64_t last = s_.k % l_.blockDepth;
-    return l_.units(last ? last : l_.blockDepth);
+    return l_.words(last ? last : l_.blockDepth);
   }
 
   /// As many as it takes for the tiles of a block to fetch the next panel and where it is packed to.
@@ -261,7 +261,7 @@ class ProductNest {
   };
 
   void runKernels(const Block& at, Value* column, const PanelB& panel, int vectors, int lastLanes) {
-    KernelSpec spec{.product = l_.product,
+    KernelSpec spec{.instruction = l_.instruction,
                     .memoryB = l_.packB ? (s_.c == DType::f32 ? DType::f32 : DType::i32) : s_.b,
                     .nativeHalf = l_.nativeHalf,
                     .unsignedA = s_.a == DType::u8,
@@ -272,11 +272,11 @@ class ProductNest {
                     .transposedA = s_.transposedA || l_.panelsA,
                     .panelRows = l_.panelsA ? l_.rows : 0,
                     .unroll = unrollOf(l_.rows),
-                    .rest = l_.units(s_.k) % unrollOf(l_.rows) != 0,
-                    .few = leastUnits() < unrollOf(l_.rows),
-                    .store = s_.accumulate           ? Store::add
-                             : s_.k <= l_.blockDepth ? Store::set
-                                                     : Store::either,
+                    .rest = l_.words(s_.k) % unrollOf(l_.rows) != 0,
+                    .few = minWords() < unrollOf(l_.rows),
+                    .store = s_.accumulate           ? StoreMode::add
+                             : s_.k <= l_.blockDepth ? StoreMode::set
+                                                     : StoreMode::either,
                     .prefetches = prefetchesOf(vectors),
                     .deep = l_.deep,
                     .starts = l_.biasFactor != 0,
@@ -343,8 +343,8 @@ llvm::Function* emitGemm(llvm::Module& module, const GemmPlan& plan) {
                   shape.accumulate ? "_add" : "", shape.cachesPackedB ? "_kept" : "", shape.addsRow ? "_row" : "");
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
-  auto* word = llvm::Type::getInt64Ty(module.getContext());
-  llvm::SmallVector<llvm::Type*, 10> parameters{pointer, word, pointer, word, pointer, word, pointer};
+  auto* number = llvm::Type::getInt64Ty(module.getContext());
+  llvm::SmallVector<llvm::Type*, 10> parameters{pointer, number, pointer, number, pointer, number, pointer};
   if (shape.cachesPackedB) parameters.append({pointer, llvm::Type::getInt1Ty(module.getContext())});
   if (shape.addsRow) parameters.push_back(pointer);
   Ir ir(module, symbol, parameters);

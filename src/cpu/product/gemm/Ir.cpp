@@ -160,19 +160,19 @@ Value* Ir::toFloat(Value* vector, DType from, bool nativeHalf) {
   return is_unsigned_integer(from) ? b.CreateUIToFP(vector, floats) : b.CreateSIToFP(vector, floats);
 }
 
-Value* Ir::convert(Value* vector, DType from, Element to, bool nativeHalf) {
+Value* Ir::convert(Value* vector, DType from, PackedElement to, bool nativeHalf) {
   const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
   switch (to) {
-    case Element::f32:
+    case PackedElement::f32:
       return toFloat(vector, from, nativeHalf);
-    case Element::i32:
+    case PackedElement::i32:
       return b.CreateIntCast(vector, vectorOf(b.getInt32Ty(), lanes), !is_unsigned_integer(from));
-    case Element::i16:
+    case PackedElement::i16:
       return b.CreateIntCast(vector, vectorOf(b.getInt16Ty(), lanes), !is_unsigned_integer(from));
-    case Element::i8Biased:
+    case PackedElement::i8Biased:
       return b.CreateXor(vector, llvm::ConstantInt::get(vector->getType(), 0x80));
-    case Element::bf16:
-    case Element::i8:
+    case PackedElement::bf16:
+    case PackedElement::i8:
       return vector;
   }
   return vector;

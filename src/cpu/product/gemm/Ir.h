@@ -64,8 +64,8 @@ class Ir {
   /// Loads the first `valid` lanes, the others are zero; no memory past them is accessed.
   llvm::Value* load(llvm::Type* element, int lanes, int valid, llvm::Value* pointer);
   void store(llvm::Value* vector, int valid, llvm::Value* pointer);
-  /// Converts a vector of source elements to elements of units.
-  llvm::Value* convert(llvm::Value* vector, DType from, Element to, bool nativeHalf);
+  /// Converts a vector of source elements to elements of words.
+  llvm::Value* convert(llvm::Value* vector, DType from, PackedElement to, bool nativeHalf);
   /// The type in which elements of this type are loaded: bf16 as i16.
   llvm::Type* memoryType(DType);
 

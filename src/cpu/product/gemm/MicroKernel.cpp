@@ -19,7 +19,7 @@ Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
   return callOnBits(ir.b, id, {a, b});
 }
 
-/// Units of k by which a kernel that packs prefetches rows of B early, though tiles before it have: rows a power of two
+/// Words of k by which a kernel that packs prefetches rows of B early, though tiles before it have: rows a power of two
 /// apart share few sets of L2, and most of a panel of them is gone again.
 constexpr int kUnitsAhead = 32;
 
@@ -30,9 +30,10 @@ constexpr int kFirstBytes = 8 * kLineBytes;
 class KernelBody {
  public:
   KernelBody(Ir& ir, const KernelSpec& spec) : ir_(ir), s_(spec) {
-    const bool isFloat = s_.product == Product::floatFma || s_.product == Product::bf16Dot;
+    const bool isFloat = s_.instruction == MultiplyAdd::floatFma || s_.instruction == MultiplyAdd::bf16Dot;
     accumulator_ = isFloat ? ir_.b.getFloatTy() : static_cast<llvm::Type*>(ir_.b.getInt32Ty());
-    unit_ = s_.product == Product::floatFma ? ir_.b.getFloatTy() : static_cast<llvm::Type*>(ir_.b.getInt32Ty());
+    wordType_ =
+        s_.instruction == MultiplyAdd::floatFma ? ir_.b.getFloatTy() : static_cast<llvm::Type*>(ir_.b.getInt32Ty());
   }
 
   void emit() {
@@ -79,15 +80,15 @@ class KernelBody {
                                         ir_.b.CreateAlignedLoad(accumulator_, ir_.at(starts, 4 * i), llvm::Align(4)));
       state.append(s_.vectors, start);
     }
-    Value* units = ir_.argument(6);
+    Value* words = ir_.argument(6);
     if (s_.unroll > 1)
       state = ir_.loop(
-          ir_.i64(0), ir_.b.CreateSub(units, ir_.i64(s_.unroll - 1)), s_.unroll, state,
+          ir_.i64(0), ir_.b.CreateSub(words, ir_.i64(s_.unroll - 1)), s_.unroll, state,
           [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, s_.unroll, true); }, !s_.few);
     if (s_.unroll == 1 || s_.rest) {
-      Value* done = s_.unroll == 1 ? ir_.i64(0) : ir_.b.CreateAnd(units, ir_.i64(-s_.unroll));
+      Value* done = s_.unroll == 1 ? ir_.i64(0) : ir_.b.CreateAnd(words, ir_.i64(-s_.unroll));
       state = ir_.loop(
-          done, units, 1, state, [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, 1, false); },
+          done, words, 1, state, [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, 1, false); },
           s_.unroll == 1);
     }
     return Values(state.begin() + 3, state.end());
@@ -120,10 +121,10 @@ class KernelBody {
     for (int u = 0; u < count; ++u) {
       const Values b = unitsOfB(next);
       for (int i = 0; i < s_.rows; ++i) {
-        // Whole [rows][k] units: an offset common to all rows, and a constant.
+        // Whole [rows][k] words: an offset common to all rows, and a constant.
         Value* address =
             s_.transposedA ? ir_.at(ir_.at(rowsA[0], next[0]), 4 * i) : ir_.at(ir_.at(rowsA[i], now[0]), 4 * u);
-        Value* a = ir_.b.CreateVectorSplat(s_.lanes, ir_.b.CreateAlignedLoad(unit_, address, llvm::Align(1)));
+        Value* a = ir_.b.CreateVectorSplat(s_.lanes, ir_.b.CreateAlignedLoad(wordType_, address, llvm::Align(1)));
         for (int v = 0; v < s_.vectors; ++v) {
           Value*& sum = next[3 + i * s_.vectors + v];
           sum = multiplyAdd(sum, a, b[v]);
@@ -148,7 +149,7 @@ class KernelBody {
       for (int v = 0; v < s_.vectors; ++v) b.push_back(loadB(state[1], v));
       return b;
     }
-    b = unitsOfRows(ir_, *s_.packs, state[1], ir_.argument(3), s_.vectors, s_.lastLanes, s_.packs->group);
+    b = wordsOfRows(ir_, *s_.packs, state[1], ir_.argument(3), s_.vectors, s_.lastLanes, s_.packs->group);
     for (int v = 0; v < s_.vectors; ++v) ir_.store(b[v], s_.lanes, ir_.at(state[2], 4 * s_.lanes * v));
     state[2] = ir_.at(state[2], ir_.argument(10));
     const PackSpec& p = *s_.packs;
@@ -163,23 +164,25 @@ class KernelBody {
   Value* loadB(Value* row, int v) {
     const int valid = v + 1 == s_.vectors ? s_.lastLanes : s_.lanes;
     if (s_.memoryB == DType::f32 || s_.memoryB == DType::i32)
-      return ir_.load(unit_, s_.lanes, valid, ir_.at(row, 4 * s_.lanes * v));
+      return ir_.load(wordType_, s_.lanes, valid, ir_.at(row, 4 * s_.lanes * v));
     Value* raw =
         ir_.load(ir_.memoryType(s_.memoryB), s_.lanes, valid, ir_.at(row, storage_bytes(s_.memoryB) * s_.lanes * v));
-    return ir_.convert(raw, s_.memoryB, s_.product == Product::floatFma ? Element::f32 : Element::i32, s_.nativeHalf);
+    return ir_.convert(raw, s_.memoryB,
+                       s_.instruction == MultiplyAdd::floatFma ? PackedElement::f32 : PackedElement::i32,
+                       s_.nativeHalf);
   }
 
   Value* multiplyAdd(Value* sum, Value* a, Value* b) {
-    switch (s_.product) {
-      case Product::floatFma:
+    switch (s_.instruction) {
+      case MultiplyAdd::floatFma:
         return ir_.b.CreateIntrinsic(llvm::Intrinsic::fmuladd, {sum->getType()}, {a, b, sum});
-      case Product::intMultiply:
+      case MultiplyAdd::intMultiply:
         return ir_.b.CreateAdd(sum, ir_.b.CreateMul(a, b));
-      case Product::i16Madd:
+      case MultiplyAdd::i16Madd:
         return ir_.b.CreateAdd(sum, maddWords(ir_, a, b, s_.lanes));
-      case Product::bf16Dot:
+      case MultiplyAdd::bf16Dot:
         return addPairs(ir_.b, sum, a, b);
-      case Product::i8Dot:
+      case MultiplyAdd::i8Dot:
         return s_.unsignedA ? dotBytes(ir_, sum, a, b) : dotBytes(ir_, sum, b, a);
     }
     return sum;
@@ -200,7 +203,7 @@ class KernelBody {
           ir_.store(sum, valid, address);
         }
     };
-    if (s_.store != Store::either) return each(s_.store == Store::add);
+    if (s_.store != StoreMode::either) return each(s_.store == StoreMode::add);
     auto* yes = llvm::BasicBlock::Create(ir_.b.getContext(), "add", ir_.function);
     auto* no = llvm::BasicBlock::Create(ir_.b.getContext(), "set", ir_.function);
     auto* after = llvm::BasicBlock::Create(ir_.b.getContext(), "after", ir_.function);
@@ -223,31 +226,31 @@ class KernelBody {
   const KernelSpec& s_;
   Value *strideA_ = s_.panelRows ? ir_.i64(4 * s_.panelRows) : ir_.argument(1), *strideC_ = ir_.argument(5);
   Value* strideNext_ = nullptr;  ///< of what the current tile prefetches
-  llvm::Type *accumulator_, *unit_;
+  llvm::Type *accumulator_, *wordType_;
 };
 
 }  // namespace
 
-Value* dotBytes(Ir& ir, Value* sum, Value* unsignedUnits, Value* signedUnits) {
+Value* dotBytes(Ir& ir, Value* sum, Value* unsignedWords, Value* signedWords) {
   const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements());
   const auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : llvm::Intrinsic::x86_avx512_vpdpbusd_256;
-  return callOnBits(ir.b, id, {sum, unsignedUnits, signedUnits});
+  return callOnBits(ir.b, id, {sum, unsignedWords, signedWords});
 }
 
 llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
   std::string symbol = fmt::format(
-      "smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.product), name(s.memoryB), s.rows,
-      s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n",
+      "smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.instruction), name(s.memoryB),
+      s.rows, s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n",
       s.panelRows ? std::to_string(s.panelRows) : "", s.rest ? "r" : "w", s.few ? "f" : "m", s.starts ? "b" : "z",
       s.addsRow ? "a" : "", s.deep ? "d" : "", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
   if (s.packs) symbol += fmt::format("_packs_{}_{}", name(s.packs->from), static_cast<int>(s.packs->to));
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
-  auto* word = llvm::Type::getInt64Ty(module.getContext());
+  auto* number = llvm::Type::getInt64Ty(module.getContext());
   auto* bit = llvm::Type::getInt1Ty(module.getContext());
   Ir ir(module, symbol,
-        {pointer, word, pointer, word, pointer, word, word, word, bit, pointer, word, pointer, pointer, word, word,
-         pointer});
+        {pointer, number, pointer, number, pointer, number, number, number, bit, pointer, number, pointer, pointer,
+         number, number, pointer});
   KernelBody(ir, s).emit();
   return ir.function;
 }

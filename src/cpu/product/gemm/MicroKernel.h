@@ -8,35 +8,35 @@
 namespace smalti::cpu {
 
 /// C is overwritten, accumulated into, or either, depending on the argument.
-enum class Store { set, add, either };
+enum class StoreMode { set, add, either };
 
 struct KernelSpec {
-  Product product = Product::floatFma;
-  DType memoryB = DType::f32;  ///< what B's elements are in memory when it is read in place; f32 or i32: ready units
+  MultiplyAdd instruction = MultiplyAdd::floatFma;
+  DType memoryB = DType::f32;  ///< what B's elements are in memory when it is read in place; f32 or i32: ready words
   bool nativeHalf = true;
   bool unsignedA = false;  ///< i8Dot: the bytes of A are the unsigned side
   int lanes = 4, rows = 1, vectors = 1;
   int lastLanes = 4;         ///< valid lanes of the last vector of columns
-  bool transposedA = false;  ///< units of A are [k][rows], else [rows][k]
+  bool transposedA = false;  ///< words of A are [k][rows], else [rows][k]
   int panelRows = 0;         ///< of a tile of A, when they are [tile][k][rows]; `transposedA`, too
   int unroll = 1;            ///< of k
-  bool rest = false;         ///< the number of units need not be a multiple of `unroll`
-  bool few = false;          ///< there may be fewer units than `unroll`
-  Store store = Store::either;
+  bool rest = false;         ///< the number of words need not be a multiple of `unroll`
+  bool few = false;          ///< there may be fewer words than `unroll`
+  StoreMode store = StoreMode::either;
   int prefetches = 1;    ///< lines of `next` per body; divides `vectors`
   bool deep = false;     ///< a tile takes long: it first prefetches its part of C, and of A for the next tile
   bool starts = false;   ///< accumulators start at a value per row, else at 0
   bool addsRow = false;  ///< a row vector is added to C when it is overwritten
-  std::optional<PackSpec> packs{};  ///< B is rows of elements, and its units are kept at `next`, not unrolled
+  std::optional<PackSpec> packs{};  ///< B is rows of elements, and its words are kept at `next`, not unrolled
 };
 
-/// void(ptr a, i64 strideA, ptr b, i64 strideB, ptr c, i64 strideC, i64 units, i64 tiles, i1 add, ptr next,
+/// void(ptr a, i64 strideA, ptr b, i64 strideB, ptr c, i64 strideC, i64 words, i64 tiles, i1 add, ptr next,
 /// i64 strideNext, ptr starts, ptr after, i64 strideAfter, i64 tilesAfter, ptr row): `tiles` tiles below each other of
 /// C = (C +) A·B. Strides are bytes. `next` is prefetched on the way: rows of one tile's width that the caller reads
 /// afterwards; a kernel that packs writes them. Then that many tiles prefetch rows of that width at `after`.
 llvm::Function* microKernel(llvm::Module&, const KernelSpec&);
 
-/// sum + dot products of four bytes, the first operand's unsigned; vectors of 32-bit units.
-llvm::Value* dotBytes(Ir&, llvm::Value* sum, llvm::Value* unsignedUnits, llvm::Value* signedUnits);
+/// sum + dot products of four bytes, the first operand's unsigned; vectors of 32-bit words.
+llvm::Value* dotBytes(Ir&, llvm::Value* sum, llvm::Value* unsignedWords, llvm::Value* signedWords);
 
 }  // namespace smalti::cpu

@@ -18,28 +18,28 @@ std::string nameOf(const char* what, const PackSpec& s) {
 
 llvm::SmallVector<llvm::Type*, 8> copyParameters(llvm::Module& module, int sizes) {
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
-  auto* word = llvm::Type::getInt64Ty(module.getContext());
-  llvm::SmallVector<llvm::Type*, 8> types{pointer, word, pointer, word};
-  types.append(sizes, word);
+  auto* number = llvm::Type::getInt64Ty(module.getContext());
+  llvm::SmallVector<llvm::Type*, 8> types{pointer, number, pointer, number};
+  types.append(sizes, number);
   return types;
 }
 
-/// Group vectors of elements, one unit per lane: the first one's in the low bits.
-Value* unitsOfVectors(Ir& ir, const Values& rows, int lanes) {
-  auto* words = ir.vectorOf(ir.b.getInt32Ty(), lanes);
+/// Group vectors of elements, one word per lane: the first one's in the low bits.
+Value* wordsOfVectors(Ir& ir, const Values& rows, int lanes) {
+  auto* wordType = ir.vectorOf(ir.b.getInt32Ty(), lanes);
   if (rows.size() == 1) return rows[0];
   const int bits = 32 / static_cast<int>(rows.size());
-  Value* units = nullptr;
+  Value* words = nullptr;
   for (size_t i = 0; i < rows.size(); ++i) {
-    Value* part = ir.b.CreateShl(ir.b.CreateZExt(rows[i], words), bits * i);
-    units = units ? ir.b.CreateOr(units, part) : part;
+    Value* part = ir.b.CreateShl(ir.b.CreateZExt(rows[i], wordType), bits * i);
+    words = words ? ir.b.CreateOr(words, part) : part;
   }
-  return units;
+  return words;
 }
 
-/// The same for `group` vectors of units at once, from as many rows of whole vectors: rows are interleaved in pairs,
+/// The same for `group` vectors of words at once, from as many rows of whole vectors: rows are interleaved in pairs,
 /// then pairs of rows, by shuffles.
-Values unitsOfWholeRows(Ir& ir, Values rows, int lanes) {
+Values wordsOfWholeRows(Ir& ir, Values rows, int lanes) {
   const int group = static_cast<int>(rows.size());
   for (int width = 1; width < group; width *= 2) {  // elements already joined
     const int elements = lanes * group / width;
@@ -88,10 +88,10 @@ void transpose(Ir& ir, Values& rows) {
 
 }  // namespace
 
-Values unitsOfRows(Ir& ir, const PackSpec& s, Value* row, Value* stride, int vectors, int lastLanes, int present) {
+Values wordsOfRows(Ir& ir, const PackSpec& s, Value* row, Value* stride, int vectors, int lastLanes, int present) {
   llvm::Type* element = ir.memoryType(s.from);
   const int bytes = storage_bytes(s.from);
-  Values rows{row}, units;
+  Values rows{row}, words;
   for (int g = 1; g < present; ++g) rows.push_back(ir.at(rows.back(), stride));
   const auto elements = [&](int g, int first, int lanes, int valid) {
     return ir.convert(ir.load(element, lanes, valid, ir.at(rows[g], first * s.lanes * bytes)), s.from, s.to,
@@ -101,15 +101,15 @@ Values unitsOfRows(Ir& ir, const PackSpec& s, Value* row, Value* stride, int vec
     for (int v = 0; v + s.group <= vectors - (lastLanes < s.lanes); v += s.group) {
       Values whole;
       for (int g = 0; g < s.group; ++g) whole.push_back(elements(g, v, s.lanes * s.group, s.lanes * s.group));
-      units.append(unitsOfWholeRows(ir, whole, s.lanes));
+      words.append(wordsOfWholeRows(ir, whole, s.lanes));
     }
-  for (int v = static_cast<int>(units.size()); v < vectors; ++v) {
+  for (int v = static_cast<int>(words.size()); v < vectors; ++v) {
     Values parts;
     for (int g = 0; g < present; ++g) parts.push_back(elements(g, v, s.lanes, v + 1 == vectors ? lastLanes : s.lanes));
     while (static_cast<int>(parts.size()) < s.group) parts.push_back(llvm::Constant::getNullValue(parts[0]->getType()));
-    units.push_back(unitsOfVectors(ir, parts, s.lanes));
+    words.push_back(wordsOfVectors(ir, parts, s.lanes));
   }
-  return units;
+  return words;
 }
 
 llvm::Function* packRows(llvm::Module& module, const PackSpec& s, int vectors, int lastLanes) {
@@ -119,8 +119,8 @@ llvm::Function* packRows(llvm::Module& module, const PackSpec& s, int vectors, i
   Value *from = ir.argument(0), *stride = ir.argument(1), *to = ir.argument(2), *toStride = ir.argument(3);
   Value* depth = ir.argument(4);
   const auto unitRow = [&](Value* source, Value* target, int present) {
-    const Values units = unitsOfRows(ir, s, source, stride, vectors, lastLanes, present);
-    for (int v = 0; v < vectors; ++v) ir.store(units[v], s.lanes, ir.at(target, v * s.lanes * 4));
+    const Values words = wordsOfRows(ir, s, source, stride, vectors, lastLanes, present);
+    for (int v = 0; v < vectors; ++v) ir.store(words[v], s.lanes, ir.at(target, v * s.lanes * 4));
   };
   Value* step = ir.b.CreateMul(stride, ir.i64(s.group));
   const Values ends = ir.loop(ir.i64(0), ir.b.CreateSub(depth, ir.i64(s.group - 1)), s.group, {from, to},
@@ -143,14 +143,14 @@ llvm::Function* packTransposed(llvm::Module& module, const PackSpec& s, int colu
   Value* depth = ir.argument(4);
   llvm::Type* element = ir.memoryType(s.from);
   const int wide = s.lanes * s.group, bytes = storage_bytes(s.from);
-  auto* units = ir.vectorOf(ir.b.getFloatTy(), s.lanes);
+  auto* words = ir.vectorOf(ir.b.getFloatTy(), s.lanes);
   const auto square = [&](Value* source, Value* target, int valid) {
     Values rows;
     // Hardware prefetchers do not follow interleaved lines of many rows.
     Value* next = ir.at(source, ir.b.CreateMul(stride, ir.i64(s.lanes)));
     for (int i = 0; i < s.lanes; ++i, source = ir.at(source, stride), next = ir.at(next, stride)) {
       rows.push_back(ir.b.CreateBitCast(
-          ir.convert(ir.load(element, wide, i < columns ? valid : 0, source), s.from, s.to, s.nativeHalf), units));
+          ir.convert(ir.load(element, wide, i < columns ? valid : 0, source), s.from, s.to, s.nativeHalf), words));
       prefetchLine(ir.b, next, CacheLevel::second);
     }
     transpose(ir, rows);
@@ -194,13 +194,13 @@ llvm::Function* sumRows(llvm::Module& module, const PackSpec& s, bool byColumns,
   const std::string symbol = fmt::format("{}_{}", nameOf("sum_rows", s), byColumns ? "columns" : "rows");
   if (auto* made = module.getFunction(symbol)) return made;
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
-  auto* word = llvm::Type::getInt64Ty(module.getContext());
-  Ir ir(module, symbol, {pointer, word, word, word, pointer});
-  Value *a = ir.argument(0), *stride = ir.argument(1), *rows = ir.argument(2), *units = ir.argument(3);
+  auto* number = llvm::Type::getInt64Ty(module.getContext());
+  Ir ir(module, symbol, {pointer, number, number, number, pointer});
+  Value *a = ir.argument(0), *stride = ir.argument(1), *rows = ir.argument(2), *words = ir.argument(3);
   Value* sums = ir.argument(4);
-  auto* words = ir.vectorOf(ir.b.getInt32Ty(), s.lanes);
-  Value* zero = llvm::Constant::getNullValue(words);
-  Value* ones = llvm::ConstantInt::get(words, 0x01010101);
+  auto* wordType = ir.vectorOf(ir.b.getInt32Ty(), s.lanes);
+  Value* zero = llvm::Constant::getNullValue(wordType);
+  Value* ones = llvm::ConstantInt::get(wordType, 0x01010101);
   const bool isUnsigned = s.from == DType::u8;
   const auto add = [&](Value* sum, Value* values) {
     return dotBytes(ir, sum, isUnsigned ? values : ones, isUnsigned ? ones : values);
@@ -208,24 +208,24 @@ llvm::Function* sumRows(llvm::Module& module, const PackSpec& s, bool byColumns,
   if (byColumns) {
     ir.loop(ir.i64(0), rows, s.lanes, [&](Value* row) {
       Value* offset = ir.b.CreateMul(row, ir.i64(4));
-      const Values end = ir.loop(ir.i64(0), units, 1, {zero, ir.at(a, offset)}, [&](Value*, llvm::ArrayRef<Value*> c) {
+      const Values end = ir.loop(ir.i64(0), words, 1, {zero, ir.at(a, offset)}, [&](Value*, llvm::ArrayRef<Value*> c) {
         return Values{add(c[0], ir.load(ir.b.getInt32Ty(), s.lanes, s.lanes, c[1])), ir.at(c[1], stride)};
       });
-      ir.store(ir.b.CreateMul(end[0], llvm::ConstantInt::getSigned(words, factor)), s.lanes, ir.at(sums, offset));
+      ir.store(ir.b.CreateMul(end[0], llvm::ConstantInt::getSigned(wordType, factor)), s.lanes, ir.at(sums, offset));
     });
   } else {
     ir.loop(ir.i64(0), rows, 1, {a}, [&](Value* row, llvm::ArrayRef<Value*> c) {
-      const Values end = ir.loop(ir.i64(0), ir.b.CreateSub(units, ir.i64(s.lanes - 1)), s.lanes, {zero, c[0]},
+      const Values end = ir.loop(ir.i64(0), ir.b.CreateSub(words, ir.i64(s.lanes - 1)), s.lanes, {zero, c[0]},
                                  [&](Value*, llvm::ArrayRef<Value*> p) {
                                    return Values{add(p[0], ir.load(ir.b.getInt32Ty(), s.lanes, s.lanes, p[1])),
                                                  ir.at(p[1], 4 * s.lanes)};
                                  });
-      // What is left of the row: single units.
-      Value* done = ir.b.CreateAnd(units, ir.i64(-s.lanes));
-      const Values all = ir.loop(done, units, 1, {end[0], end[1]}, [&](Value*, llvm::ArrayRef<Value*> p) {
-        Value* unit = ir.b.CreateInsertElement(zero, ir.b.CreateAlignedLoad(ir.b.getInt32Ty(), p[1], llvm::Align(1)),
+      // What is left of the row: single words.
+      Value* done = ir.b.CreateAnd(words, ir.i64(-s.lanes));
+      const Values all = ir.loop(done, words, 1, {end[0], end[1]}, [&](Value*, llvm::ArrayRef<Value*> p) {
+        Value* word = ir.b.CreateInsertElement(zero, ir.b.CreateAlignedLoad(ir.b.getInt32Ty(), p[1], llvm::Align(1)),
                                                uint64_t{0});
-        return Values{add(p[0], unit), ir.at(p[1], 4)};
+        return Values{add(p[0], word), ir.at(p[1], 4)};
       });
       Value* sum = ir.b.CreateMul(ir.b.CreateAddReduce(all[0]), ir.b.getInt32(static_cast<uint32_t>(factor)));
       ir.b.CreateAlignedStore(sum, ir.at(sums, ir.b.CreateMul(row, ir.i64(4))), llvm::Align(4));

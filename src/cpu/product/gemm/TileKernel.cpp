@@ -69,7 +69,7 @@ class TileKernelBody {
             ir_.b.CreateIntrinsic(ir_.b.getVoidTy(), llvm::Intrinsic::x86_tilezero, {number(r)});
         }
     };
-    if (s_.store != Store::either) return s_.store == Store::add ? old() : fresh();
+    if (s_.store != StoreMode::either) return s_.store == StoreMode::add ? old() : fresh();
     ir_.when(ir_.argument(8), old);
     ir_.when(ir_.b.CreateNot(ir_.argument(8)), fresh);
   }
@@ -107,9 +107,9 @@ class TileKernelBody {
   /// Software Developer's Manual, volume 2A, LDTILECFG).
   llvm::Constant* configuration() {
     std::array<uint8_t, 64> bytes{1};
-    const auto set = [&](int r, int rows, int rowUnits) {
-      bytes[static_cast<size_t>(16 + 2 * r)] = static_cast<uint8_t>(rows && rowUnits ? 4 * rowUnits : 0);
-      bytes[static_cast<size_t>(48 + r)] = static_cast<uint8_t>(rows && rowUnits ? rows : 0);
+    const auto set = [&](int r, int rows, int rowWords) {
+      bytes[static_cast<size_t>(16 + 2 * r)] = static_cast<uint8_t>(rows && rowWords ? 4 * rowWords : 0);
+      bytes[static_cast<size_t>(48 + r)] = static_cast<uint8_t>(rows && rowWords ? rows : 0);
     };
     const std::array<int, 2> rows{s_.top, s_.bottom}, columns{s_.left, s_.right};
     for (int i = 0; i < 2; ++i) {

@@ -11,7 +11,7 @@ struct TileKernelSpec {
   int64_t finiteB = 0;                     ///< bytes from B to the B of the planes after the first
   int top = 16, bottom = 16;               ///< rows of the two tiles of A; 0: there is one
   int left = 16, right = 16;               ///< columns of the two tiles of B; 0: there is one
-  Store store = Store::either;
+  StoreMode store = StoreMode::either;
   bool addsRow = false;  ///< a row vector is added to C when it is overwritten
 };
 

@@ -47,7 +47,7 @@ class TileNest {
   }
   PackSpec packSpec(DType from, int64_t whole) const {
     return {.from = from,
-            .to = isByte(from) ? Element::i8 : Element::bf16,
+            .to = isByte(from) ? PackedElement::i8 : PackedElement::bf16,
             .group = l_.group,
             .lanes = kTileLanes,
             .tail = static_cast<int>(s_.k % whole)};
@@ -109,13 +109,13 @@ class TileNest {
     if (l_.planes > 1) copyFinite(at, packed, vectors);
   }
 
-  /// Rows of a panel after the last unit of k.
+  /// Rows of a panel after the last word of k.
   void clearTail(const Block& at, Value* packed, int vectors) {
     Value* none = llvm::Constant::getNullValue(ir_.vectorOf(b_.getInt32Ty(), kTileLanes));
-    Value* units = b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(l_.group - 1)), ir_.i64(l_.group));
-    ir_.loop(units, times(steps(at), kTileRows), 1, [&](Value* unit) {
+    Value* words = b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(l_.group - 1)), ir_.i64(l_.group));
+    ir_.loop(words, times(steps(at), kTileRows), 1, [&](Value* word) {
       for (int v = 0; v < vectors; ++v)
-        ir_.store(none, kTileLanes, ir_.at(ir_.at(packed, times(unit, kPanelRowBytes)), 4 * kTileLanes * v));
+        ir_.store(none, kTileLanes, ir_.at(ir_.at(packed, times(word, kPanelRowBytes)), 4 * kTileLanes * v));
     });
   }
 
@@ -124,9 +124,9 @@ class TileNest {
     constexpr int kHalves = 2 * kTileLanes;
     auto* type = ir_.vectorOf(b_.getInt16Ty(), kHalves);
     Value *exponent = llvm::ConstantInt::get(type, 0x7f80), *none = llvm::Constant::getNullValue(type);
-    ir_.loop(ir_.i64(0), times(steps(at), kTileRows), 1, [&](Value* unit) {
+    ir_.loop(ir_.i64(0), times(steps(at), kTileRows), 1, [&](Value* word) {
       for (int v = 0; v < vectors; ++v) {
-        Value* from = ir_.at(ir_.at(packed, times(unit, kPanelRowBytes)), 4 * kTileLanes * v);
+        Value* from = ir_.at(ir_.at(packed, times(word, kPanelRowBytes)), 4 * kTileLanes * v);
         Value* x = ir_.load(b_.getInt16Ty(), kHalves, kHalves, from);
         Value* isFinite = b_.CreateICmpNE(b_.CreateAnd(x, exponent), exponent);
         ir_.store(b_.CreateSelect(isFinite, x, none), kHalves, ir_.at(from, l_.finiteB));
@@ -141,9 +141,9 @@ class TileNest {
                         .finiteB = l_.finiteB,
                         .left = std::min(columns, kTileLanes),
                         .right = std::max(columns - kTileLanes, 0),
-                        .store = s_.accumulate           ? Store::add
-                                 : s_.k <= l_.blockDepth ? Store::set
-                                                         : Store::either,
+                        .store = s_.accumulate           ? StoreMode::add
+                                 : s_.k <= l_.blockDepth ? StoreMode::set
+                                                         : StoreMode::either,
                         .addsRow = s_.addsRow};
     Value* c = ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4));
     Value* row = s_.addsRow ? ir_.at(ir_.argument(s_.cachesPackedB ? 9 : 7), times(column, 4)) : ir_.argument(4);

@@ -53,6 +53,25 @@ Json valuesJson(const cpu::NestSummary& n) {
   return all;
 }
 
+Json divisionJson(const cpu::GemvDotPlan& p) {
+  return {{"rows_of_a", p.rowsOfA},     {"rows_of_b", p.rowsOfB}, {"neighbours", p.neighbours},
+          {"a_in_registers", p.holdsA}, {"lanes", p.lanes},       {"staged_columns", p.stagedColumns}};
+}
+Json divisionJson(const cpu::GemvAxpyPlan& p) {
+  return {{"sums_in_registers", p.sumsInRegisters},
+          {"rows_of_b", p.rowsOfB},
+          {"pass_columns", p.passColumns},
+          {"cached_columns", p.cachedColumns}};
+}
+Json divisionJson(const cpu::SkinnyTilesPlan& p) {
+  return {{"tile", {p.tileRows, p.tileColumns}},
+          {"group_rows", p.groupRows},
+          {"panel_columns", p.panelColumns},
+          {"prefetched_rows", p.prefetchedRows},
+          {"prefetches_in_order", p.prefetchesInOrder}};
+}
+Json divisionJson(std::monostate) { return nullptr; }
+
 Json productJson(const cpu::ProductPlan& p) {
   static constexpr const char* kStrategies[] = {"packed", "gemv_dot", "gemv_axpy", "skinny_tiles"};
   static constexpr const char* kPacks[] = {"never", "always", "by_distance"};
@@ -70,7 +89,8 @@ Json productJson(const cpu::ProductPlan& p) {
                 {"interleaves", p.interleaves},
                 {"bf16_pairs", p.bf16Pairs},
                 {"widens_a", p.widensA},
-                {"prefetched_rows", {p.prefetch.acrossSteps, p.prefetch.withinBlock}}});
+                {"prefetched_rows", {p.prefetch.acrossSteps, p.prefetch.withinBlock}},
+                {"division", std::visit([](const auto& division) { return divisionJson(division); }, p.division)}});
     return row;
   }
   row.update({{"tile", {p.gemm.tileRows, p.gemm.tileColumns}},

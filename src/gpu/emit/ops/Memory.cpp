@@ -1,5 +1,5 @@
 // Loads and stores. Every access is checked before it happens: where the bounds cannot be proved when the kernel is
-// compiled, the code asks.
+// compiled, the code checks them.
 #include <array>
 
 #include "gpu/emit/Bits.h"
@@ -7,6 +7,7 @@
 #include "gpu/emit/RowStore.h"
 #include "gpu/emit/ops/Packed.h"
 #include "ir/TpuOpsMemory.h"
+#include "ir/facts/AccessBox.h"
 
 namespace smalti::gpu {
 namespace {
@@ -21,33 +22,25 @@ NativeResult checkSpace(mlir::Value ref, bool scalar) {
   return unsupported("a load or store that the machine refuses");
 }
 
-/// The elements of a ref that an op accesses.
-struct AccessBox {
-  Shape sizes;
-  std::vector<int64_t> steps;  ///< empty: 1
+/// The region of a ref that an op accesses, where the kernel runs.
+struct LocatedBox {
+  AccessBox box;
   std::vector<Reg> starts;
 };
 
-/// The box that an op accesses of a ref of that shape; its bounds are checked.
-tl::expected<AccessBox, cpu::Unsupported> boundsOf(GpuLowering& l, mlir::Operation& op, const View& whole,
-                                                   mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
-  AccessBox box{scalar ? Shape(indices.size(), 1) : valueShape, integersAttribute(op, "strides"), {}};
-  if (box.sizes.size() < indices.size()) box.sizes.insert(box.sizes.begin(), indices.size() - box.sizes.size(), 1);
-  if (whole.shape.size() != indices.size() || box.sizes.size() != indices.size() ||
-      (!box.steps.empty() && box.steps.size() != indices.size()))
-    return unsupported("a load or store of another rank than its ref");
+/// The box that an op accesses in a ref of that shape; its bounds are checked.
+tl::expected<LocatedBox, cpu::Unsupported> boundsOf(GpuLowering& l, mlir::Operation& op, const View& whole,
+                                                    mlir::ValueRange indices, const Shape& valueShape) {
+  const auto box = accessBoxOf(op, whole.shape.size(), indices.size(), valueShape);
+  if (!box) return unsupported(box.error());
+  LocatedBox located{*box, {}};
   for (size_t d = 0; d < indices.size(); ++d) {
-    box.starts.push_back(l.scalar(indices[d]));
-    if (!box.starts.back()) return unsupported("an index that device code does not follow");
-    const int64_t step = box.steps.empty() ? 1 : box.steps[d];
-    // A load may repeat elements; the order of a store to one element by several threads is not defined.
-    const bool mayRepeat = op.getNumResults() > 0;
-    if (step < 0 || (step == 0 && box.sizes[d] > 1 && !mayRepeat))
-      return unsupported(mayRepeat ? "a load with negative strides" : "a store with strides below 1");
-    if (num_elements(box.sizes) == 0) continue;
-    l.require(fits(l, box.starts.back(), spanOf(l, box.sizes[d], step), cpu::extent(l.b, whole, d)));
+    Reg start = l.scalar(indices[d]);
+    if (!start) return unsupported("an index that device code does not follow");
+    located.starts.push_back(start);
+    if (!box->isEmpty()) l.require(fits(l, start, l.index(box->span(d)), cpu::extent(l.b, whole, d)));
   }
-  return box;
+  return located;
 }
 
 /// The box that an op accesses as a view of the value's shape.
@@ -56,9 +49,9 @@ tl::expected<View, cpu::Unsupported> boxOf(GpuLowering& l, mlir::Operation& op, 
   if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   if (!l.hasRef(ref)) return unsupported("a ref that device code does not follow");
   const View& whole = l.ref(ref);
-  auto bounds = boundsOf(l, op, whole, indices, valueShape, scalar);
+  auto bounds = boundsOf(l, op, whole, indices, valueShape);
   if (!bounds) return tl::unexpected(bounds.error());
-  View box = cpu::slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
+  View box = cpu::slice(l.b, whole, bounds->starts, bounds->box.sizes, bounds->box.steps);
   if (scalar) return box;
   auto shaped = cpu::reshape(l.b, box, valueShape);
   if (!shaped) return unsupported("a load or store that reshapes");
@@ -71,9 +64,9 @@ tl::expected<cpu::PackedView, cpu::Unsupported> packedBoxOf(GpuLowering& l, mlir
                                                             bool scalar) {
   if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   const cpu::PackedView& whole = *l.packedRef(ref);
-  auto bounds = boundsOf(l, op, whole.cells, indices, valueShape, scalar);
+  auto bounds = boundsOf(l, op, whole.cells, indices, valueShape);
   if (!bounds) return tl::unexpected(bounds.error());
-  cpu::PackedView box = cpu::slice(l.b, whole, bounds->starts, bounds->sizes, bounds->steps);
+  cpu::PackedView box = cpu::slice(l.b, whole, bounds->starts, bounds->box.sizes, bounds->box.steps);
   box.cells.sizes.clear();
   auto shaped = cpu::reshape(l.b, box, valueShape);
   if (!shaped) return unsupported("a load or store that reshapes");

@@ -150,9 +150,7 @@ NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, ProductForm& p) 
   Builder& b = l.b;
   const DType dtype = elementDType(lhs.getType());
   // Rounding to 16 bits and packing two of them are one instruction.
-  if (auto rounds = lhs.getDefiningOp<mlir::arith::TruncFOp>();
-      rounds && l.isDeferred(lhs) && elementDType(rounds.getIn().getType()) == DType::f32)
-    lhs = rounds.getIn();
+  if (const mlir::Value f32 = l.unrounded(lhs)) lhs = f32;
   std::vector<Reg> elements;  // in the order of the sums
   l.touch(l.reads(lhs), {});
   l.forDistributed(*from, shapeOf(lhs.getType()), [&](const ElementIndex& at) {

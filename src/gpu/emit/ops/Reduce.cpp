@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "cpu/nest/Reduction.h"
+#include "cpu/ops/NativeOps.h"
 #include "gpu/emit/ops/ReduceInRegisters.h"
 #include "gpu/emit/ops/Shuffled.h"
 

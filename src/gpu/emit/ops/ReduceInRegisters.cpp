@@ -1,5 +1,6 @@
 #include "gpu/emit/ops/ReduceInRegisters.h"
 
+#include "cpu/ops/NativeOps.h"
 #include "gpu/emit/ops/Shuffled.h"
 
 namespace smalti::gpu {

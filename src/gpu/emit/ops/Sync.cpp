@@ -109,7 +109,7 @@ Reg credit(GpuLowering& l, const View& semaphore, const View& copied) {
   return l.b.CreateUDiv(l.b.CreateMul(n, l.index(bit_width(copied.dtype))), l.index(8));
 }
 
-View withoutUnits(const View& v) {
+View withoutUnitDims(const View& v) {
   View out = v;
   out.shape.clear();
   out.strides.clear();
@@ -155,7 +155,7 @@ void move(GpuLowering& l, const View& from, const View& to) {
 NativeResult copyElements(GpuLowering& l, const View& source, const View& target) {
   if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
     return unsupported("a copy between dtypes of different widths");
-  const View from = withoutUnits(source), to = withoutUnits(target);
+  const View from = withoutUnitDims(source), to = withoutUnitDims(target);
   if (from.shape.size() != to.shape.size()) return unsupported("a copy that reshapes");
   for (size_t d = 0; d < from.shape.size(); ++d) {
     if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return unsupported("a copy that reshapes");
@@ -194,7 +194,7 @@ View copiedBytes(const cpu::PackedView& v) {
 NativeResult copyBits(GpuLowering& l, const cpu::PackedView& source, const cpu::PackedView& target) {
   if (!source.cells.present.empty() || !target.cells.present.empty())
     return unsupported("a copy past the end of an array through a bitcast of a ref to another width");
-  const cpu::PackedView from = cpu::withoutUnits(source), to = cpu::withoutUnits(target);
+  const cpu::PackedView from = cpu::withoutUnitDims(source), to = cpu::withoutUnitDims(target);
   const Shape &has = from.cells.shape, &needs = to.cells.shape;
   if (bit_width(from.dtype) != bit_width(to.dtype)) return unsupported("a copy between dtypes of different widths");
   if (has.size() != needs.size()) return unsupported("a copy that reshapes");

@@ -19,7 +19,7 @@ using machine::testing::Val;
 
 constexpr int kBodies = 12;  ///< per case of rapidcheck
 
-TEST(Proofs, WhatABodyReadsFirstIsNotCalledWritten) {
+TEST(Proofs, ReadsBeforeWritesAreNeverMissed) {
   int covered = 0, readFirst = 0;
   EXPECT_TRUE(rc::check([&] {
     for (int n = 0; n < kBodies; ++n) {
@@ -73,9 +73,9 @@ TEST(Proofs, SharedAxesChangeNoResult) {
   EXPECT_GT(checkShared([] { return someBody(*rc::gen::inRange<size_t>(1, 3)); }), 20);
 }
 
-TEST(Proofs, WhatAnotherPointLeavesInScratchIsNotRead) { EXPECT_GT(checkShared(someAccumulator), 20); }
+TEST(Proofs, ScratchOfOtherPointsIsNotRead) { EXPECT_GT(checkShared(someAccumulator), 20); }
 
-TEST(Proofs, WhatIsSurelyWrittenIsWrittenBeforeItIsRead) {
+TEST(Proofs, MustWriteOutputsAreWrittenBeforeTheyAreRead) {
   int proved = 0;
   EXPECT_TRUE(rc::check([&] {
     for (int n = 0; n < kBodies; ++n) {
@@ -153,7 +153,7 @@ struct Arithmetic {
   }
 };
 
-TEST(Proofs, KnownIntegersAreWhatTheMachineComputes) {
+TEST(Proofs, KnownIntegersMatchTheMachine) {
   int known = 0;
   EXPECT_TRUE(rc::check([&] {
     const Arithmetic a;

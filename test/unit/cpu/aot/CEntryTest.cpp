@@ -215,7 +215,7 @@ TEST(CHeader, DescribesEveryArray) {
   EXPECT_THAT(header, HasSubstr("#ifndef COPY_H\n#define COPY_H\n"));
 }
 
-TEST(CHeader, SaysWhatKeepsItsBytesAndHowSmallIntegersLie) {
+TEST(CHeader, DescribesUnwrittenBytesAndTheStorageOfSmallIntegers) {
   CEntry entry{.name = "pack",
                .operands = {{DType::i4, {8}}, {DType::u4, {8}}},
                .results = {{DType::f32, {8}}, {DType::f32, {8}}},

@@ -22,7 +22,7 @@ TEST(BuildId, LibrariesHaveTheirOwn) {
   EXPECT_NE(libc, own);
 }
 
-TEST(BuildId, NothingIsAtAnAddressOfNobody) { EXPECT_EQ(buildIdAt(nullptr), ""); }
+TEST(BuildId, AnUnmappedAddressHasNoBuildId) { EXPECT_EQ(buildIdAt(nullptr), ""); }
 
 }  // namespace
 }  // namespace smalti::cpu

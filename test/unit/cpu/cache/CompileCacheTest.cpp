@@ -62,7 +62,7 @@ TEST_F(Cache, WhatWasPutIsFoundByOthers) {
   EXPECT_EQ(cache.usage().bytes, static_cast<int64_t>(fs::file_size(files()[0])));
 }
 
-TEST_F(Cache, AKeyTellsItsPartsApart) {
+TEST_F(Cache, AKeySeparatesItsParts) {
   EXPECT_EQ(cacheKey({"ab", "c"}), cacheKey({"ab", "c"}));
   EXPECT_NE(cacheKey({"ab", "c"}), cacheKey({"a", "bc"}));
   EXPECT_NE(cacheKey({"ab"}), cacheKey({"ab", ""}));
@@ -126,7 +126,7 @@ TEST_F(Cache, WhatOthersMayWriteIsNotRun) {
   EXPECT_FALSE(cache.find(key));
 }
 
-TEST_F(Cache, WhatWasNotUsedForLongestGoesFirst) {
+TEST_F(Cache, TheLeastRecentlyUsedEntryIsEvictedFirst) {
   constexpr int64_t kLimit = 64 << 10;
   const std::string object(4 << 10, 'o');
   CompileCache cache(folder, kLimit);
@@ -187,7 +187,7 @@ TEST_F(Cache, HalfWrittenFilesOfKilledProcessesGo) {
   EXPECT_TRUE(fs::exists(fresh));
 }
 
-TEST_F(Cache, AFolderThatCannotBeWrittenIsSaidOnce) {
+TEST_F(Cache, AnUnwritableFolderIsReportedOnce) {
   write(folder / "file", "");
   CompileCache cache(folder / "file" / "below", kMib);
   cache.put(key, "object", "");

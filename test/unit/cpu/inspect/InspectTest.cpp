@@ -130,7 +130,7 @@ TEST(Mca, SaysHowLongALoopTakes) {
   EXPECT_LE(cycles->fraction(), 1.0);
 }
 
-TEST(Mca, AProcessorWithoutAModelIsSaid) {
+TEST(Mca, AProcessorWithoutAModelIsReported) {
   const auto mca = findMca();
   if (!mca) GTEST_SKIP() << "llvm-mca is not installed";
   const auto cycles = loopCycles(*mca, "this is not assembly\n", hostProcessor());

@@ -207,7 +207,7 @@ TEST(Jit, CodeForAnotherProcessorIsNotLoaded) {
 }
 
 /// Module-level assembly that no assembler takes: LLVM reports it through its diagnostics.
-TEST(Jit, WhatLlvmReportsComesBackAsADiagnostic) {
+TEST(Jit, LlvmErrorsBecomeDiagnostics) {
   ModuleBuilder built = addModule(hostProcessor());
   built.module->setModuleInlineAsm("this is not an instruction");
   testing::internal::CaptureStderr();
@@ -218,7 +218,7 @@ TEST(Jit, WhatLlvmReportsComesBackAsADiagnostic) {
 }
 
 /// An intrinsic of instructions that the processor does not have: LLVM's report_fatal_error.
-TEST(Jit, LlvmsFatalErrorsComeBackAsADiagnostic) {
+TEST(Jit, LlvmFatalErrorsBecomeDiagnostics) {
   auto processor = processorNamed("x86_64-linux-gnu/haswell");
   ASSERT_TRUE(processor);
   for (int round = 0; round < 2; ++round) {

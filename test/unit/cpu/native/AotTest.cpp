@@ -45,7 +45,7 @@ TEST(AheadOfTime, NamesOfMachOBeginWithAnUnderscore) {
   EXPECT_EQ(refusal(plainKernel(), "x86_64-apple-darwin/haswell"), "");
 }
 
-TEST(AheadOfTime, WhatRunsOnTheMachineIsSaid) {
+TEST(AheadOfTime, InterpretedOpsAreReported) {
   TextKernel k;
   const Val in = k.input({.array = {8, 128}, .space = "any"}), out = k.output({.array = {8, 128}, .space = "any"});
   const Val sent = k.dmaSemaphore(), received = k.dmaSemaphore();

@@ -1,4 +1,4 @@
-// Right operands that stay packed while steps see them in turn.
+// Packed right operands that are cached while steps use them repeatedly.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,14 +40,14 @@ void run(const Shape& columns, const std::string& map, bool kept) {
   EXPECT_EQ(code->report().matmuls[0].ends_with(", packed B cached"), kept) << code->report().matmuls[0];
 }
 
-TEST(NativeKeptOperand, EveryBlockOfRowsSeesAllBlocksOfColumns) { run({kHeads, 128, 32}, "%i, %k, %c0", true); }
+TEST(CachedPackedB, EveryBlockOfRowsUsesAllBlocksOfColumns) { run({kHeads, 128, 32}, "%i, %k, %c0", true); }
 
-TEST(NativeKeptOperand, EveryBlockOfRowsSeesSomeOfThem) { run({kHeads, 128, 32}, "%i, %seen, %c0", true); }
+TEST(CachedPackedB, EveryBlockOfRowsUsesSomeOfThem) { run({kHeads, 128, 32}, "%i, %seen, %c0", true); }
 
-TEST(NativeKeptOperand, NoBlockComesAgain) { run({kHeads * kRows, 128, 32}, "%at, %k, %c0", false); }
+TEST(CachedPackedB, NoneIfNoBlockIsUsedAgain) { run({kHeads * kRows, 128, 32}, "%at, %k, %c0", false); }
 
 /// Two products of one right operand, whose few rows and many rows are read and packed in their own ways.
-TEST(NativeKeptOperand, ProductsOfFewRowsAndOfManyShareIt) {
+TEST(CachedPackedB, SkinnyAndOtherProductsShareIt) {
   constexpr int64_t kDepth = 96, kWide = 384;
   TextKernel kernel({3});
   const auto left = [&](int64_t rows) {
@@ -67,7 +67,7 @@ TEST(NativeKeptOperand, ProductsOfFewRowsAndOfManyShareIt) {
 
 /// Where its rows are far apart but at places of their own in the first cache, few rows are multiplied with it as it
 /// lies: nothing is packed, and nothing kept.
-TEST(NativeKeptOperand, NoneWhereItIsReadAsItLies) {
+TEST(CachedPackedB, NoneIfItIsReadInPlace) {
   constexpr int64_t kTall = 64, kDepth = 96;
   for (const auto& [wide, packs] : {std::pair{384, false}, std::pair{1024, true}}) {
     TextKernel kernel({3});

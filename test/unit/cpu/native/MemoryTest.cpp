@@ -33,7 +33,7 @@ TEST(NativeMemory, AnOutputThatIsReadAfterItsFirstStepIsNot) {
   same(k, {});
 }
 
-TEST(NativeMemory, AnOutputIsUndefinedThatIsStoredUnderConditionsThatNoStepMeets) {
+TEST(NativeMemory, AnOutputStoredUnderUnsatisfiableConditionsIsUndefined) {
   for (const int inner : {0, 2}) {
     TextKernel k({3});
     const Val out = k.output({.dtype = "i32", .array = {8, 128}, .block = {8, 128}, .map = "%c0, %c0"});
@@ -64,7 +64,7 @@ TEST(NativeMemory, PromisesAboutAccessesChangeNone) {
   EXPECT_EQ(floats(same(k, {counting({8, 128})}).at(0))[9], 18.f);
 }
 
-TEST(NativeMemory, WhatMayLieAnywhereLiesInHbm) {
+TEST(NativeMemory, AnySpaceIsHbm) {
   for (const auto& [space, asked, is] :
        {std::tuple{"any", "hbm", 1}, {"any", "vmem", 0}, {"hbm", "hbm", 1}, {"vmem", "vmem", 1}, {"vmem", "hbm", 0}}) {
     TextKernel k;
@@ -199,7 +199,7 @@ TEST(NativeMemory, ProductsAreAddedToEachOther) {
   }
 }
 
-TEST(NativeMemory, WhatWasLoadedBeforeAProductIsStoredStaysAsItWas) {
+TEST(NativeMemory, ALoadBeforeTheStoreOfAProductKeepsItsValue) {
   TextKernel k;
   const Val a = k.input({.array = {16, 16}}), b = k.input({.array = {16, 16}}), out = k.output({.array = {16, 16}}),
             before = k.output({.array = {16, 16}});

@@ -1,4 +1,4 @@
-// Rows whose last phase, which stores them past the caches, runs during the computation of the next row.
+// Rows whose last phase, which stores them by non-temporal stores, runs during the computation of the next row.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
 
-struct Case {
+struct RowsCase {
   Shape block;
   bool maximum = false;   ///< a phase before: what is summed is taken from the row's largest element
   bool weighted = false;  ///< times an element of another array for each row
@@ -25,7 +25,7 @@ struct Case {
 };
 
 /// |x| / sum(|x|) row by row, of whole numbers: sums are exact in any order.
-TextKernel shares(const Case& c) {
+TextKernel shares(const RowsCase& c) {
   TextKernel k({c.steps}, "parallel");
   const Spec rows{.dtype = c.narrow ? "bf16" : "f32",
                   .array = {c.steps * c.block[0], c.block[1]},
@@ -62,7 +62,7 @@ Array narrowed(const Array& wide) {
   return out;
 }
 
-void agrees(const Case& c, const std::vector<Array>& operands) {
+void agrees(const RowsCase& c, const std::vector<Array>& operands) {
   const TextKernel k = shares(c);
   auto outcome = compileNative(k.package(), tinyCache());
   ASSERT_TRUE(outcome) << outcome.error().str();
@@ -90,7 +90,7 @@ bool together(const std::string& assembly, const std::vector<const char*>& words
   return false;
 }
 
-TEST(TrailingRows, AreStoredWhileTheNextIsComputed) {
+TEST(PipelinedLastPhase, StoresARowWhileTheNextIsComputed) {
   if (!hostProcessor().avx512) GTEST_SKIP() << "looks for instructions of AVX-512, and for whole lines stored at once";
   const TextKernel k = shares({.block = {8, 1024}, .maximum = true});
   auto past = inspectNative(k.package(), tinyCache());
@@ -101,32 +101,32 @@ TEST(TrailingRows, AreStoredWhileTheNextIsComputed) {
   EXPECT_FALSE(together(kept->assembly, {"movnt"}));
 }
 
-TEST(TrailingRows, AgreeWhateverTheirNumberAndLength) {
+TEST(PipelinedLastPhase, AgreesForAnyNumberAndLengthOfRows) {
   for (const int64_t rows : {1, 3, 4, 5, 16})
     for (const int64_t columns : {8, 129, 256, 528, 1000, 1024})
       for (const bool maximum : {false, true}) {
-        const Case c{.block = {rows, columns}, .maximum = maximum};
+        const RowsCase c{.block = {rows, columns}, .maximum = maximum};
         agrees(c, {wholeNumbers({c.steps * rows, columns})});
       }
 }
 
-TEST(TrailingRows, ReadWhatBelongsToTheirRow) {
-  const Case c{.block = {8, 640}, .maximum = true, .weighted = true};
+TEST(PipelinedLastPhase, ReadsTheBuffersOfItsRow) {
+  const RowsCase c{.block = {8, 640}, .maximum = true, .weighted = true};
   agrees(c, {wholeNumbers({32, 640}), f32Array({32, 1}, [](int64_t i) { return static_cast<float>(i) - 7; })});
 }
 
-TEST(TrailingRows, OfNarrowFloats) {
+TEST(PipelinedLastPhase, OfNarrowFloats) {
   for (const int64_t columns : {528, 640, 1024}) {
-    const Case c{.block = {8, columns}, .maximum = true, .narrow = true};
+    const RowsCase c{.block = {8, columns}, .maximum = true, .narrow = true};
     agrees(c, {narrowed(wholeNumbers({32, columns}))});
   }
 }
 
 /// Such rows are divided by themselves, after which the next one is computed alone.
-TEST(TrailingRows, WithoutAUsefulInverse) {
+TEST(PipelinedLastPhase, WithoutAnAccurateReciprocal) {
   const std::vector<float> special{0, kInf, kNan, -kInf, 0x1p-120f, 0x1p+120f};
   for (const int64_t every : {1, 2, 3, 7}) {
-    const Case c{.block = {16, 640}};
+    const RowsCase c{.block = {16, 640}};
     agrees(c, {f32Array({64, 640}, [&](int64_t i) {
              const int64_t row = i / 640;
              return row % every == 0 ? special[static_cast<size_t>(row) % special.size()]

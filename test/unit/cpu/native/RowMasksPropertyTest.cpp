@@ -121,17 +121,17 @@ class RandomRows {
     return back;
   }
 
-  /// begin <= the number of the unit of `group` rows < end; or, rarely, another comparison.
-  Val rowMask(int32_t group) {
+  /// begin <= the number of the group of `groupRows` rows < end; or, rarely, another comparison.
+  Val rowMask(int32_t groupRows) {
     const Shape shape{kMaskRows, kMaskColumns};
     const Val row = k_.fresh(fmt::format("vector<{}x{}xi32>", kMaskRows, kMaskColumns));
     k_.raw(
         fmt::format("{} = tpu.iota {{dimensions = array<i32: {}>}} : {}", row.name, oneOf(16) == 0 ? 1 : 0, row.type));
-    const Val unit = group == 1 ? row : k_.binary("arith.divsi", row, k_.splat(k_.constant(group), shape));
+    const Val group = groupRows == 1 ? row : k_.binary("arith.divsi", row, k_.splat(k_.constant(groupRows), shape));
     const auto compared = [&](const char* how, const Val& with) {
       const Val bit = k_.fresh(fmt::format("vector<{}x{}xi1>", kMaskRows, kMaskColumns));
-      k_.raw(fmt::format("{} = arith.cmpi {}, {}, {} : {}", bit.name, how, unit.name, k_.splat(with, shape).name,
-                         unit.type));
+      k_.raw(fmt::format("{} = arith.cmpi {}, {}, {} : {}", bit.name, how, group.name, k_.splat(with, shape).name,
+                         group.type));
       return bit;
     };
     const Val from = compared(oneOf(16) == 0 ? "sgt" : "sge", first_),

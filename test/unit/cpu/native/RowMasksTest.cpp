@@ -13,16 +13,16 @@ namespace {
 constexpr int64_t kRows = 32, kKeys = 64, kSize = 128;
 
 struct Case {
-  int64_t group = 4;          ///< rows of a unit
+  int64_t group = 4;          ///< rows of a group
   bool storesScores = false;  ///< everything is wanted: the scores are also stored as they are
   std::string keep = "andi";  ///< how the comparisons of the mask are combined
-  std::string from = "sge";   ///< how rows are compared with the first unit
-  bool loadsLate = false;     ///< the last unit is not known before the products
+  std::string from = "sge";   ///< how rows are compared with the first group
+  bool loadsLate = false;     ///< the last group is not known before the products
   int64_t countedAlong = 0;   ///< the dimension whose indices the mask compares
 };
 
-/// The rows' units, as JAX divides by a positive number: with the correction for negative ones.
-Val unitOfRow(TextKernel& k, const Case& c) {
+/// The rows' groups, as JAX divides by a positive number: with the correction for negative ones.
+Val groupOfRow(TextKernel& k, const Case& c) {
   const Val row = k.fresh("vector<32x128xi32>");
   k.raw(fmt::format("{} = tpu.iota {{dimensions = array<i32: {}>}} : {}", row.name, c.countedAlong, row.type));
   const Val group = k.splat(k.constant(static_cast<int32_t>(c.group)), {kRows, kSize}),
@@ -37,7 +37,7 @@ Val unitOfRow(TextKernel& k, const Case& c) {
   return chosen;
 }
 
-/// o = (f(q kᵀ) v + the sum of each row of f(q kᵀ)) in units [begin, end), elsewhere what it was. f(s) = s - its row's
+/// o = (f(q kᵀ) v + the sum of each row of f(q kᵀ)) in groups [begin, end), elsewhere what it was. f(s) = s - its row's
 /// largest element.
 TextKernel someRows(const Case& c) {
   TextKernel k;
@@ -64,14 +64,14 @@ TextKernel someRows(const Case& c) {
       narrow.name, sum.name, sum.type, narrow.type));
   k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", spread.name, narrow.name, narrow.type, spread.type));
   const Val out = k.binary("arith.addf", weighted, spread);
-  // What the last unit is computed from is known before the products.
+  // What the last group is computed from is known before the products.
   const Val last = k.binary("arith.minsi", c.loadsLate ? k.scalarLoad(end, {k.constant(0)}) : bound, k.constant(100));
-  const Val unit = unitOfRow(k, c);
+  const Val group = groupOfRow(k, c);
   const Val reaches = k.fresh("vector<32x128xi1>"), stops = k.fresh(reaches.type);
-  k.raw(fmt::format("{} = arith.cmpi {}, {}, {} : {}", reaches.name, c.from, unit.name,
-                    k.splat(first, {kRows, kSize}).name, unit.type));
-  k.raw(fmt::format("{} = arith.cmpi slt, {}, {} : {}", stops.name, unit.name, k.splat(last, {kRows, kSize}).name,
-                    unit.type));
+  k.raw(fmt::format("{} = arith.cmpi {}, {}, {} : {}", reaches.name, c.from, group.name,
+                    k.splat(first, {kRows, kSize}).name, group.type));
+  k.raw(fmt::format("{} = arith.cmpi slt, {}, {} : {}", stops.name, group.name, k.splat(last, {kRows, kSize}).name,
+                    group.type));
   const Val mask = k.binary("arith." + c.keep, reaches, stops);
   k.raw(fmt::format(
       "%zero = arith.constant 0 : index\n\"tpu.vector_store\"({}, {}, %zero, %zero, {}) <{{operandSegmentSizes = "
@@ -92,7 +92,7 @@ void check(const Case& c) {
   const TextKernel k = someRows(c);
   for (const int32_t begin : {-3, 0, 5, 40})
     for (const int32_t end : {-1, 2, 8, 50}) {
-      SCOPED_TRACE(fmt::format("units {} to {} of {} rows", begin, end, c.group));
+      SCOPED_TRACE(fmt::format("groups {} to {} of {} rows", begin, end, c.group));
       same(k, {i32Array({1}, [=](int64_t) { return begin; }), i32Array({1}, [=](int64_t) { return end; }),
                smallNumbers("f32", {kRows, kSize}), smallNumbers("f32", {kKeys, kSize}, 3),
                smallNumbers("f32", {kKeys, kSize}, 5), smallNumbers("f32", {kRows, kSize}, 7)});
@@ -107,7 +107,7 @@ TEST(RowMasks, OthersAreNotMultiplied) {
   }
 }
 
-TEST(RowMasks, WhatIsStoredElsewhereIsComputed) {
+TEST(RowMasks, RowsStoredElsewhereAreComputed) {
   SMALTI_LONG_TEST();
   check({.storesScores = true});
   EXPECT_EQ(productsOfFewRows(someRows({.storesScores = true})), 1);

@@ -1,4 +1,4 @@
-// Results that are stored past the caches: when, and that they are all there after the call.
+// Non-temporal stores of results: when, and that all of them are complete after the call.
 #include <gtest/gtest.h>
 
 #include "RowKernels.h"

@@ -199,7 +199,7 @@ TextKernel waitsForRows(bool alsoCopies) {
   return k;
 }
 
-TEST(NativeSync, WhatIsOnlyWaitedForMayBeLongerThanItsRef) {
+TEST(NativeSync, ASliceUsedOnlyByAWaitMayExceedItsRef) {
   const auto rows = [](int32_t n) { return i32Array({1}, [n](int64_t) { return n; }); };
   const Array got = same(waitsForRows(false), {rows(2), ramp({2, 128})})[0];
   EXPECT_EQ(floats(got)[0], 128.0f);

@@ -35,7 +35,7 @@ TEST(NestHeuristics, RowsOfABlockStayInTheFirstCache) {
 
 TEST(NestHeuristics, RowsOfMemoryAreFew) {
   NestFacts nest = twoPhases(64, 256);
-  nest.touchesMemory = true;
+  nest.accessesDram = true;
   EXPECT_EQ(rowBlock(nest, withL1(48)), 4);
   nest.roots[0].columns = 4096;
   EXPECT_EQ(rowBlock(nest, withL1(48)), 1);
@@ -67,25 +67,25 @@ TEST(NestHeuristics, ANonTemporalStoreRunsTogetherWithALongComputation) {
   EXPECT_FALSE(pipelines(100)) << "the phases do not walk the same columns";
 }
 
-TEST(NestHeuristics, RowsArePrefetchedToWhereThereIsRoom) {
+TEST(NestHeuristics, RowsArePrefetchedIntoTheLevelThatHasRoom) {
   NestFacts nest = twoPhases(64, 1024);
   const auto prefetch = [&](int64_t kib, RowSchedule rows = {}) {
     const RowSchedule chosen = prefetchRows(rows, nest, kCheap, withL1(kib));
     return std::pair(chosen.prefetchRows, chosen.prefetchLevel);
   };
   EXPECT_EQ(prefetch(48, {.rowBlock = 2}), std::pair(int64_t{2}, 1)) << "nothing comes from memory";
-  nest.readsOfMemory = 1;
+  nest.dramReads = 1;
   EXPECT_EQ(prefetch(48), std::pair(int64_t{4}, 1));
   EXPECT_EQ(prefetch(32), std::pair(int64_t{4}, 2));
   EXPECT_EQ(prefetch(32, {.pipelinesLastPhase = true}), std::pair(int64_t{1}, 1)) << "just the next row";
-  nest.readsOfMemory = 2;
+  nest.dramReads = 2;
   EXPECT_EQ(prefetch(48), std::pair(int64_t{2}, 1));
 }
 
 TEST(NestHeuristics, EachChoiceSeesTheOnesBefore) {
   NestFacts nest = twoPhases(64, 4096);
-  nest.touchesMemory = true;
-  nest.readsOfMemory = 1;
+  nest.accessesDram = true;
+  nest.dramReads = 1;
   nest.roots[1].isNonTemporal = true;
   const RootCost costs = [](size_t) { return int64_t{100}; };
   EXPECT_EQ(scheduleRows(nest, costs, withL1(32)),

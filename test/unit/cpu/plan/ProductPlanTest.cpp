@@ -6,12 +6,12 @@
 namespace smalti::cpu {
 namespace {
 
-Processor zen5() { return *processorNamed("x86_64-unknown-linux-gnu/znver5"); }
+Processor znver5() { return *processorNamed("x86_64-unknown-linux-gnu/znver5"); }
 
 GemmShape product(int64_t m, int64_t n, int64_t k, bool transposedB = false, DType dtype = DType::f32) {
   return {.m = m, .n = n, .k = k, .a = dtype, .b = dtype, .c = DType::f32, .transposedB = transposedB};
 }
-ProductPlan planOf(ProductFacts facts) { return planProduct(facts, zen5()); }
+ProductPlan planOf(ProductFacts facts) { return planProduct(facts, znver5()); }
 Strategy strategyOf(ProductFacts facts) { return planOf(std::move(facts)).strategy; }
 
 TEST(ProductPlan, FewRowsMeetATransposedMatrixInDotProducts) {
@@ -24,7 +24,7 @@ TEST(ProductPlan, FewRowsMeetATransposedMatrixInDotProducts) {
 }
 
 TEST(ProductPlan, AMatrixThatComesFromFarIsReadOnce) {
-  const int64_t l1 = zen5().l1Bytes, columns = 1024, rowBytes = columns * 4;
+  const int64_t l1 = znver5().l1Bytes, columns = 1024, rowBytes = columns * 4;
   EXPECT_EQ(strategyOf({.shape = product(2, columns, l1 / rowBytes)}), Strategy::gemvAxpy);
   EXPECT_EQ(strategyOf({.shape = product(2, columns, l1 / rowBytes - 1)}), Strategy::packed) << "it is in the L1";
   EXPECT_EQ(strategyOf({.shape = product(2, columns, 2), .nextBIsKnown = true}), Strategy::gemvAxpy)
@@ -39,7 +39,8 @@ TEST(ProductPlan, AMatrixThatIsRoundedIsReadOnce) {
   GemmShape rounded = product(4, 128, 64);
   rounded.roundsB = true;
   EXPECT_EQ(strategyOf({.shape = rounded}), Strategy::skinnyTiles);
-  EXPECT_EQ(text(planOf({.shape = rounded})), "4x128x64 f32·f32→f32: skinny GEMM, B rounded to bf16");
+  EXPECT_EQ(text(planOf({.shape = rounded})),
+            "4x128x64 f32·f32→f32: skinny GEMM, B rounded to bf16, tile 8x32, groups of 16 rows of 128 columns");
   rounded.m = 2;
   EXPECT_EQ(strategyOf({.shape = rounded}), Strategy::gemvAxpy);
 }
@@ -48,11 +49,11 @@ TEST(ProductPlan, ProcessorsWithFewRegistersAddFewerRows) {
   const Processor haswell = *processorNamed("x86_64-unknown-linux-gnu/haswell");
   const GemmShape three = product(3, 1024, 1024);
   EXPECT_EQ(planProduct({.shape = three}, haswell).strategy, Strategy::skinnyTiles);
-  EXPECT_EQ(planProduct({.shape = three}, zen5()).strategy, Strategy::gemvAxpy);
+  EXPECT_EQ(planProduct({.shape = three}, znver5()).strategy, Strategy::gemvAxpy);
 }
 
 TEST(ProductPlan, ASingleBlockIsReadInStreamsOfPages) {
-  Processor p = zen5();
+  Processor p = znver5();
   p.readStreams = 4;
   EXPECT_EQ(planProduct({.shape = product(1, 4096, 1024, true)}, p).streams, 4);
   EXPECT_EQ(planProduct({.shape = product(1, 4098, 1024, true)}, p).streams, 2) << "equal parts";
@@ -62,7 +63,7 @@ TEST(ProductPlan, ASingleBlockIsReadInStreamsOfPages) {
 }
 
 TEST(ProductPlan, Bf16PairsAreInOneStream) {
-  Processor p = zen5();
+  Processor p = znver5();
   p.fastBf16Dot = true;
   const auto pairs = [&](int64_t n, int64_t k, bool transposed, int64_t blocks) {
     return planProduct({.shape = product(1, n, k, transposed, DType::bf16), .blocksOfB = blocks}, p);
@@ -102,7 +103,7 @@ TEST(ProductPlan, PackingDependsOnHowFarRowsAreApart) {
 }
 
 TEST(ProductPlan, RowsArePrefetchedWhereHardwareDoesNot) {
-  Processor p = zen5();
+  Processor p = znver5();
   p.l1Bytes = 32 << 10;
   p.readStreams = 1;
   const auto prefetched = [&](int64_t m, int64_t l2Bytes) {
@@ -117,12 +118,12 @@ TEST(ProductPlan, RowsArePrefetchedWhereHardwareDoesNot) {
 }
 
 TEST(ProductPlan, IsALineForPeople) {
-  Processor p = zen5();
+  Processor p = znver5();
   p.readStreams = 4;
   EXPECT_EQ(text(planProduct({.shape = product(1, 4096, 1024, true)}, p)),
-            "1x4096x1024 f32·f32→f32: GEMV by dot products, 4 streams");
+            "1x4096x1024 f32·f32→f32: GEMV by dot products, 4 streams, 1 x 4 rows together");
   EXPECT_EQ(text(planProduct({.shape = product(8, 128, 64, true), .blocksOfB = 8}, p)),
-            "8x128x64 f32·f32→f32: GEMV by dot products, 8 interleaved blocks");
+            "8x128x64 f32·f32→f32: GEMV by dot products, 8 interleaved blocks, 4 x 4 rows together");
   const ProductPlan packed = planProduct({.shape = product(512, 512, 512), .rowBytesOfB = 4096}, p);
   ProductPlan ofConvolution = packed;
   ofConvolution.of = "a convolution";

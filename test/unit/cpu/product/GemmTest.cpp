@@ -216,7 +216,7 @@ TEST(Gemm, CodeDoesNotGrowWithTheShape) {
 }
 
 /// Two products of one B, which the second finds packed: the same bits as without.
-TEST(Gemm, KeptOperandsServeLaterProducts) {
+TEST(Gemm, CachedPackedBServesLaterProducts) {
   for (const DType type : {DType::f32, DType::bf16, DType::i8}) {
     GemmShape shape{100, 200, 2100, type, type, type == DType::i8 ? DType::i32 : DType::f32}, few = shape;
     // Fewer rows for which this processor packs B in the same way: others are not given what was kept.
@@ -336,7 +336,7 @@ TEST(Gemm, ARowIsAddedAsIfItHadBeenThere) {
     }
 }
 
-TEST(Gemm, ThePlanSaysWhatIsDone) {
+TEST(Gemm, ThePlanMatchesTheCode) {
   const Processor p = *processorNamed("znver4");
   const GemmPlan f32 = planGemm({1024, 1024, 1024}, p);
   EXPECT_EQ(f32.tileRows, 6);

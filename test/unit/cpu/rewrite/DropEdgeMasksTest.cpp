@@ -140,7 +140,7 @@ TEST(EdgeMasks, TheSumIsOneStepWithoutThem) {
   }
 }
 
-TEST(EdgeMasks, HoweverTheyAreSaid) {
+TEST(EdgeMasks, InEveryEquivalentForm) {
   for (const Form form : {Form::greater, Form::notLess, Form::subtracted}) {
     const MaskedMatmul matmul({.form = form});
     EXPECT_TRUE(dropEdgeMasks(matmul.k.package())) << static_cast<int>(form);

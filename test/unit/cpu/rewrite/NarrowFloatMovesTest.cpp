@@ -58,7 +58,7 @@ TEST(NarrowFloatMoves, SelectionsStayNarrow) {
   }
 }
 
-TEST(NarrowFloatMoves, WhatIsRoundedStaysRounded) {
+TEST(NarrowFloatMoves, RoundingIsPreserved) {
   const char* third = "%otherwise = arith.constant dense<0.333333343> : vector<8x128xf32>";
   EXPECT_FALSE(moveNarrowFloats(masked(third).package())) << "no bf16";
   same(masked(third), {narrow({8, 128})});

@@ -156,7 +156,7 @@ TEST(RetileWithoutPadding, RowsGoThroughTheirSums) {
   expectSame(k, {f32Array({30, 40}, [](int64_t i) { return static_cast<float>(i % 13 + 1); })});
 }
 
-TEST(RetileWithoutPadding, WhatIsSummedKeepsItsBlocks) {
+TEST(RetileWithoutPadding, AccumulatedAxesKeepTheirBlocks) {
   EXPECT_THAT(blockOf(quotients({30, 40}, 8, 16)), ElementsAre(30, 16)) << "the columns are summed";
   EXPECT_THAT(blockOf(quotients({30, 40}, 8, 16, "[0]")), ElementsAre(8, 40)) << "the rows are";
   const TextKernel undefined = quotients({30, 40}, 8, 16);

@@ -29,7 +29,7 @@ TEST(DmaHazardTracker, WhatACopyReadsMayBeReadAndWhatItWritesMayNotBeTouched) {
   EXPECT_TRUE(f.none());
 }
 
-TEST(DmaHazardTracker, CopiesMustNotMeet) {
+TEST(DmaHazardTracker, CopiesMustNotOverlap) {
   const Memory m;
   DmaHazardTracker f;
   EXPECT_FALSE(f.start(m.at(0, 8), m.at(4, 12), semaphore(0), 8)) << "itself";

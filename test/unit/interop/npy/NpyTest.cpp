@@ -137,7 +137,7 @@ class NpyFile : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder); }
 };
 
-TEST_F(NpyFile, ComesBackAsItWasForEveryType) {
+TEST_F(NpyFile, RoundTripsEveryType) {
   for (int i = 0; i < kNumDTypes; ++i) {
     const auto dtype = static_cast<DType>(i);
     if (is_semaphore(dtype) || dtype == DType::index) continue;
@@ -164,7 +164,7 @@ TEST_F(NpyFile, WritesTheHeaderThatNumpyWrites) {
   EXPECT_EQ(header.back(), '\n');
 }
 
-TEST_F(NpyFile, AFullDiskIsSaidAndTheOldFileStays) {
+TEST_F(NpyFile, AFullDiskIsReportedAndTheOldFileIsKept) {
   const std::string path = folder + "/a.npy";
   auto small = Array::allocate({DType::i8, {1}});
   small->as<int8_t>()[0] = 5;

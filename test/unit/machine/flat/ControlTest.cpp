@@ -266,7 +266,7 @@ TEST_F(Control, RunsStopAfterTheirInstructionsAndGoOn) {
   EXPECT_EQ(execution->instructions() / 7, runs);
 }
 
-TEST_F(Control, AnUndefinedConditionIsToldToTheObserver) {
+TEST_F(Control, AnUndefinedConditionIsReportedToTheObserver) {
   buffer(DType::i32, {1}, {}, MemoryKind::smem);
   run(R"(
     %c = arith.constant 0 : index

@@ -163,7 +163,7 @@ TEST_F(Elementwise, SE12_ApproximateReciprocalRoundsItsOperand) {
   EXPECT_EQ(out(1)[1], 1.0);
 }
 
-TEST_F(Elementwise, OpsThatNobodyKnowsAreRefusedWithTheirTypes) {
+TEST_F(Elementwise, UnknownOpsAreRefusedWithTheirTypes) {
   buffer(DType::f32, {4}, {1});
   EXPECT_EQ(failure(R"(
     %c = arith.constant 0 : index

@@ -500,7 +500,7 @@ TEST_F(FlatMemory, NarrowUnsignedArraysAreReadAsTheirBits) {
   EXPECT_EQ(out(2), (std::vector<double>{15, 7, 8}));
 }
 
-TEST_F(FlatMemory, AnUndefinedIndexIsToldToTheObserver) {
+TEST_F(FlatMemory, AnUndefinedIndexIsReportedToTheObserver) {
   buffer(DType::i32, {1}, {}, MemoryKind::smem);
   buffer(DType::f32, {4}, {1});
   EXPECT_EQ(failure(R"(

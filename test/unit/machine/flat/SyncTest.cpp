@@ -35,7 +35,7 @@ TEST_F(Sync, SignalsCountUp) {
   EXPECT_EQ(reinterpret_cast<int64_t*>(buffers[0]->data())[0], 4);
 }
 
-TEST_F(Sync, AnUndefinedAmountIsToldToTheObserver) {
+TEST_F(Sync, AnUndefinedAmountIsReportedToTheObserver) {
   buffer(DType::semaphore, {}, {1}, MemoryKind::semaphore);
   buffer(DType::i32, {1}, {}, MemoryKind::smem);
   run(R"(

@@ -111,7 +111,7 @@ TEST(InstructionEvents, OpsThatCostTheMachineNothingComeToo) {
   EXPECT_EQ(heard.listener.find("vector.shape_cast")->kind, OpClass::cross);
 }
 
-TEST(InstructionEvents, AWaitThatIsTriedAgainIsToldOnce) {
+TEST(InstructionEvents, ARetriedWaitIsReportedOnce) {
   TextKernel k;
   const Val sem = k.semaphore(), one = k.constant(1);
   const Val id = k.deviceId();

@@ -52,7 +52,7 @@ struct Sender {
   std::vector<std::vector<Array>> operands() const { return {{counting({4, 4})}, {counting({4, 4})}}; }
 };
 
-TEST(Races, SG11_ARemoteCopyThatNobodyAskedFor) {
+TEST(Races, SG11_AnUnexpectedRemoteCopy) {
   EXPECT_EQ(codesOverSeeds(Sender(true).k, Sender(true).operands()), std::set<std::string>{});
   const Sender racy(false);
   EXPECT_EQ(codesOverSeeds(racy.k, racy.operands()), std::set<std::string>{"SM4113"});

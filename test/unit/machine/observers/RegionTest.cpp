@@ -15,18 +15,18 @@ Allocation buffer(Shape shape, int index = 0) {
   return b;
 }
 
-TEST(Region, ColumnsOfTheSameRowsDoNotMeet) {
+TEST(Region, ColumnsOfTheSameRowsAreDisjoint) {
   Allocation b = buffer({8, 256});
   EXPECT_FALSE(overlap({&b, 0, {8, 128}, {256, 1}}, {&b, 128, {8, 128}, {256, 1}}));
   EXPECT_TRUE(overlap({&b, 0, {8, 129}, {256, 1}}, {&b, 128, {8, 128}, {256, 1}}));
 }
 
-TEST(Region, EvenAndOddRowsDoNotMeet) {
+TEST(Region, EvenAndOddRowsAreDisjoint) {
   Allocation b = buffer({8, 128});
   EXPECT_FALSE(overlap({&b, 0, {4, 128}, {256, 1}}, {&b, 128, {4, 128}, {256, 1}}));
 }
 
-TEST(Region, OtherBuffersNeverMeet) {
+TEST(Region, DifferentBuffersAreDisjoint) {
   Allocation a = buffer({4}), b = buffer({4}, 1);
   EXPECT_FALSE(overlap({&a, 0, {4}, {1}, idOf(a)}, {&b, 0, {4}, {1}, idOf(b)}));
 }

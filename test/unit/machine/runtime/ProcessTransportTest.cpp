@@ -80,7 +80,7 @@ TEST(ProcessTransport, SM4103_EveryProcessReportsItsPartOfADeadlock) {
   }
 }
 
-TEST(ProcessTransport, SM5011_WhoHasFinishedLearnsOfADeadlockElsewhere) {
+TEST(ProcessTransport, SM5011_AFinishedProcessIsNotifiedOfADeadlockElsewhere) {
   const auto results = runShared(
       2, [](int process) { return process == 0 ? TextKernel(toOpposite()) : waitsForEver(); }, {counting({4, 8})});
   ASSERT_FALSE(results[0]);

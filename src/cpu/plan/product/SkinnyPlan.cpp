@@ -1,0 +1,79 @@
+#include "cpu/plan/product/SkinnyPlan.h"
+
+#include <algorithm>
+
+namespace smalti::cpu {
+namespace {
+
+// Fitted with `./do bench cpu` on the processor that docs/performance.md names.
+
+/// The most parts of B whose rows are multiplied together: more concurrent streams gain nothing.
+constexpr int64_t kMaxConcurrentRows = 4;
+/// The most rows of A per row of B in registers: with more, the loads would take longer than the sums.
+constexpr int64_t kMaxRowsOfA = 4;
+/// Sums that are in flight at once: a multiply-add takes 4 cycles, so that fewer would wait for each other.
+constexpr int64_t kSumsInFlight = 4;
+/// Rows of C, often whole pages apart, and parts of them that are written at the same time share the sets of L1 if they
+/// are more than its ways. Then sums are collected, a line of each row, before they are stored to C.
+constexpr int64_t kWays = 8, kStagedColumns = kLineBytes / 4;
+/// Vectors of a row that an iteration of GEMV by axpy adds: bounds the code size.
+constexpr int64_t kPassVectors = 16;
+/// Registers that sums of GEMV by axpy may occupy, of 32 and of 16: the others hold rows of B and elements of A.
+constexpr int64_t kSumsOf32 = 24, kSumsOf16 = 8;
+/// Columns of a tile of skinny GEMM, in vectors, and its rows, of 32 registers and of 16: sums occupy half of them.
+constexpr int64_t kTileVectors = 2, kTileRowsOf32 = 8, kTileRowsOf16 = 4;
+/// Rows of B in a group: many if rows are short enough for a quarter of L1. Long rows are cut into panels, in groups of
+/// few rows, which occupy an eighth: rows with a stride of whole pages map to the same sets.
+constexpr int64_t kManyRows = 16, kFewRows = 4;
+/// Prefetch distance of skinny GEMM in rows of B.
+constexpr int64_t kPrefetchedRows = 48;
+
+bool hasManyRegisters(const Processor& p) { return p.vectorRegisters >= 32; }
+
+}  // namespace
+
+int64_t GemvDotPlan::chains(int64_t ofA, int64_t ofB) { return std::max<int64_t>(1, kSumsInFlight / (ofA * ofB)); }
+
+GemvDotPlan planGemvDot(const SkinnyFacts& f, const Processor& p) {
+  const GemmShape& s = f.shape;
+  GemvDotPlan plan{.lanes = p.lanes(4)};
+  while (!f.bf16Pairs && plan.lanes > 1 && plan.lanes / 2 >= s.k) plan.lanes /= 2;
+  plan.width = f.bf16Pairs ? 2 * plan.lanes : plan.lanes;
+  const int64_t vectorsOfK = (s.k + plan.width - 1) / plan.width;
+  plan.holdsA = s.m <= plan.lanes && s.m * vectorsOfK <= p.vectorRegisters / 2;
+  plan.rowsOfA = std::min<int64_t>({s.m, plan.lanes, kMaxRowsOfA});
+  plan.rowsOfB = std::clamp<int64_t>(plan.lanes / plan.rowsOfA, 1, kMaxConcurrentRows);
+  // Hardware prefetchers do not follow interleaved lines of several rows, which hurts loops bound by reading.
+  plan.neighbours = s.m < kSlowRows ? 1 : std::max<int64_t>(1, plan.rowsOfB / f.parts);
+  if (s.m * f.parts > kWays && f.rowsOfPart() >= 2 * kStagedColumns) plan.stagedColumns = kStagedColumns;
+  return plan;
+}
+
+GemvAxpyPlan planGemvAxpy(const SkinnyFacts& f, const Processor& p) {
+  const GemmShape& s = f.shape;
+  const int64_t lanes = p.lanes(4), vectorsOfN = (s.n + lanes - 1) / lanes;
+  GemvAxpyPlan plan;
+  plan.sumsInRegisters = s.m * vectorsOfN <= (hasManyRegisters(p) ? kSumsOf32 : kSumsOf16);
+  // Elements of A occupy half of the registers.
+  plan.rowsOfB = std::clamp<int64_t>(p.vectorRegisters / 2 / s.m, 1, kMaxConcurrentRows);
+  plan.passColumns = kPassVectors * lanes;
+  const int64_t fit = p.l1Bytes / 2 / (s.m * static_cast<int64_t>(sizeof(float)));
+  plan.cachedColumns = std::max<int64_t>(1, fit / plan.passColumns) * plan.passColumns;
+  return plan;
+}
+
+SkinnyTilesPlan planSkinnyTiles(const SkinnyFacts& f, const Processor& p) {
+  const GemmShape& s = f.shape;
+  const int64_t size = storage_bytes(s.b), rowBytes = size * s.n;
+  SkinnyTilesPlan plan{.tileRows = hasManyRegisters(p) ? kTileRowsOf32 : kTileRowsOf16,
+                       .tileColumns = kTileVectors * p.lanes(4),
+                       .prefetchedRows = kPrefetchedRows};
+  const bool fits = kManyRows * rowBytes <= p.l1Bytes / 4;
+  const int64_t panel = p.l1Bytes / 8 / (kFewRows * size) / plan.tileColumns * plan.tileColumns;
+  plan.groupRows = fits ? kManyRows : kFewRows;
+  plan.panelColumns = fits ? s.n : std::max(plan.tileColumns, panel);
+  plan.prefetchesInOrder = plan.panelColumns == s.n && f.rowsFollow;
+  return plan;
+}
+
+}  // namespace smalti::cpu

@@ -1,0 +1,100 @@
+// How skinny products are divided.
+#include "cpu/plan/product/SkinnyPlan.h"
+
+#include <gtest/gtest.h>
+
+namespace smalti::cpu {
+namespace {
+
+/// 32 registers of 16 lanes, or 16 of 8.
+Processor wide() { return {.vectorBytes = 64, .vectorRegisters = 32, .l1Bytes = 32 << 10}; }
+Processor narrow() { return {.vectorBytes = 32, .vectorRegisters = 16, .l1Bytes = 32 << 10}; }
+
+SkinnyFacts facts(int64_t m, int64_t n, int64_t k, bool transposedB, int64_t parts = 1) {
+  return {.shape = {.m = m, .n = n, .k = k, .transposedB = transposedB}, .parts = parts};
+}
+
+TEST(SkinnyPlan, DotProductsHoldAIfItFitsHalfOfTheRegisters) {
+  const auto plan = [](int64_t m, int64_t k) { return planGemvDot(facts(m, 512, k, true), wide()); };
+  EXPECT_TRUE(plan(4, 64).holdsA) << "16 vectors";
+  EXPECT_FALSE(plan(4, 65).holdsA);
+  EXPECT_EQ(plan(1, 64).rowsOfA, 1);
+  EXPECT_EQ(plan(8, 64).rowsOfA, 4);
+}
+
+TEST(SkinnyPlan, DotProductsOfShortRowsTakeFewerLanes) {
+  EXPECT_EQ(planGemvDot(facts(1, 512, 16, true), wide()).lanes, 16);
+  EXPECT_EQ(planGemvDot(facts(1, 512, 8, true), wide()).lanes, 8);
+  EXPECT_EQ(planGemvDot(facts(1, 512, 1, true), wide()).lanes, 1);
+  SkinnyFacts pairs = facts(1, 512, 8, true);
+  pairs.bf16Pairs = true;
+  EXPECT_EQ(planGemvDot(pairs, wide()).lanes, 16) << "an instruction takes whole registers";
+  EXPECT_EQ(planGemvDot(pairs, wide()).width, 32);
+}
+
+TEST(SkinnyPlan, DotProductsTakeNeighboursOfAPartOnceMultiplyingIsSlow) {
+  EXPECT_EQ(planGemvDot(facts(kSlowRows - 1, 512, 64, true), wide()).neighbours, 1);
+  EXPECT_EQ(planGemvDot(facts(kSlowRows, 512, 64, true), wide()).neighbours, 4);
+  EXPECT_EQ(planGemvDot(facts(kSlowRows, 512, 64, true, 2), wide()).neighbours, 2) << "4 rows of 2 parts";
+  EXPECT_EQ(planGemvDot(facts(kSlowRows, 512, 64, true, 8), wide()).neighbours, 1);
+}
+
+TEST(SkinnyPlan, SumsAreCollectedIfRowsAndPartsExceedTheWaysOfL1) {
+  const auto staged = [](int64_t m, int64_t n, int64_t parts) {
+    return planGemvDot(facts(m, n, 64, true, parts), wide()).stagedColumns;
+  };
+  EXPECT_EQ(staged(4, 512, 2), 0) << "8 lines";
+  EXPECT_EQ(staged(4, 512, 4), 16);
+  EXPECT_EQ(staged(4, 4 * 31, 4), 0) << "a part has less than two lines of columns";
+  EXPECT_EQ(staged(4, 4 * 32, 4), 16);
+}
+
+TEST(SkinnyPlan, IndependentSumsHideTheLatencyOfMultiplyAdds) {
+  EXPECT_EQ(GemvDotPlan::chains(1, 1), 4);
+  EXPECT_EQ(GemvDotPlan::chains(2, 1), 2);
+  EXPECT_EQ(GemvDotPlan::chains(4, 4), 1);
+}
+
+TEST(SkinnyPlan, AxpyKeepsSumsInRegistersUpToALimit) {
+  const auto inRegisters = [](int64_t m, int64_t n, const Processor& p) {
+    return planGemvAxpy(facts(m, n, 512, false), p).sumsInRegisters;
+  };
+  EXPECT_TRUE(inRegisters(3, 8 * 16, wide())) << "24 vectors";
+  EXPECT_FALSE(inRegisters(3, 8 * 16 + 1, wide()));
+  EXPECT_TRUE(inRegisters(2, 4 * 8, narrow())) << "8 vectors";
+  EXPECT_FALSE(inRegisters(2, 4 * 8 + 1, narrow()));
+}
+
+TEST(SkinnyPlan, AxpyKeepsAllRowsOfCInHalfOfL1) {
+  for (const int64_t m : {1, 2, 3}) {
+    const GemvAxpyPlan plan = planGemvAxpy(facts(m, 1 << 20, 512, false), wide());
+    EXPECT_EQ(plan.cachedColumns % plan.passColumns, 0);
+    EXPECT_LE(plan.cachedColumns * m * 4, wide().l1Bytes / 2);
+    EXPECT_GT((plan.cachedColumns + plan.passColumns) * m * 4, wide().l1Bytes / 2) << "no more fit";
+  }
+  EXPECT_EQ(planGemvAxpy(facts(1, 4096, 512, false), wide()).rowsOfB, 4);
+  EXPECT_EQ(planGemvAxpy(facts(3, 4096, 512, false), narrow()).rowsOfB, 2) << "6 of 16 registers hold elements of A";
+}
+
+TEST(SkinnyPlan, TilesCutLongRowsIntoPanels) {
+  const SkinnyTilesPlan shortRows = planSkinnyTiles(facts(8, 128, 4096, false), wide());
+  EXPECT_EQ(shortRows.panelColumns, 128);
+  EXPECT_EQ(shortRows.groupRows, 16) << "16 rows of 512 bytes are a quarter of L1";
+  const SkinnyTilesPlan longRows = planSkinnyTiles(facts(8, 129, 4096, false), wide());
+  EXPECT_EQ(longRows.groupRows, 4);
+  EXPECT_EQ(longRows.panelColumns, 256) << "4 rows of 1 KiB are an eighth of L1";
+  EXPECT_EQ(longRows.tileRows, 8);
+  EXPECT_EQ(planSkinnyTiles(facts(8, 128, 4096, false), narrow()).tileRows, 4);
+}
+
+TEST(SkinnyPlan, TilesPrefetchInTheOrderOfMemoryIfRowsFollowEachOther) {
+  SkinnyFacts f = facts(8, 128, 4096, false);
+  EXPECT_FALSE(planSkinnyTiles(f, wide()).prefetchesInOrder);
+  f.rowsFollow = true;
+  EXPECT_TRUE(planSkinnyTiles(f, wide()).prefetchesInOrder);
+  f.shape.n = 4096;
+  EXPECT_FALSE(planSkinnyTiles(f, wide()).prefetchesInOrder) << "panels are narrower than rows";
+}
+
+}  // namespace
+}  // namespace smalti::cpu
