@@ -34,10 +34,12 @@ std::optional<KnownMatrix> matrixOf(const MemoryView& v, int64_t rows, int64_t c
   return std::nullopt;
 }
 
-/// The view as such a matrix, copied if necessary.
+/// The view if it is such a matrix, else a copy, of which no grid step knows anything.
+MemoryView readableAsMatrix(const MemoryView& v, int64_t rows, int64_t columns) {
+  return matrixOf(v, rows, columns) ? v : BodyPlanner::denseCopy(v);
+}
 KnownMatrix matrixIn(const MemoryView& v, int64_t rows, int64_t columns) {
-  if (const auto matrix = matrixOf(v, rows, columns)) return *matrix;
-  return *matrixOf(BodyPlanner::denseCopy(v), rows, columns);
+  return *matrixOf(readableAsMatrix(v, rows, columns), rows, columns);
 }
 
 std::optional<int64_t> rowBytes(const KnownMatrix& m, DType dtype) {
@@ -198,11 +200,12 @@ class MatmulPlanner {
     return to.side;
   }
 
-  void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const MemoryView& lhs, const MemoryView& rhs,
+  void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const MemoryView& lhs, const MemoryView& given,
                GemmShape shape) {
     KnownMatrix a = matrixIn(lhs, lhsSide.free, lhsSide.contracting);
     if (shape.roundsB && a.transposed)  // only skinny products round, which read rows of A
       a = *matrixOf(BodyPlanner::denseCopy(lhs), lhsSide.free, lhsSide.contracting);
+    const MemoryView rhs = readableAsMatrix(given, rhsSide.contracting, rhsSide.free);
     const KnownMatrix b = matrixIn(rhs, rhsSide.contracting, rhsSide.free);
     shape.transposedA = a.transposed;
     shape.transposedB = b.transposed;
@@ -244,10 +247,12 @@ class MatmulPlanner {
   /// The product with a B of concatenated blocks (ConcatOperand.h), along the result's columns or the contraction.
   void productOfBlocks(const ProductSide& lhsSide, const ProductSide& rhsSide, const MemoryView& lhs,
                        const std::vector<MemoryView>& blocks, GemmShape shape) {
-    std::vector<KnownMatrix> all;
-    for (const MemoryView& block : blocks) all.push_back(matrixIn(block, rhsSide.contracting, rhsSide.free));
-    const KnownMatrix& first = all.front();
-    if (first.leading && llvm::all_of(all, [&](const KnownMatrix& b) {
+    const auto readable = [&](const MemoryView& block) {
+      return readableAsMatrix(block, rhsSide.contracting, rhsSide.free);
+    };
+    const KnownMatrix first = matrixIn(blocks.front(), rhsSide.contracting, rhsSide.free);
+    if (first.leading && llvm::all_of(blocks, [&](const MemoryView& block) {
+          const KnownMatrix b = matrixIn(block, rhsSide.contracting, rhsSide.free);
           return b.transposed == first.transposed && b.leading == first.leading;
         })) {
       GemmShape joined = shape;
@@ -255,7 +260,7 @@ class MatmulPlanner {
       joined.transposedB = first.transposed;
       ProductPlan plan = cpu::planProduct({.shape = joined,
                                            .blocksOfB = static_cast<int64_t>(blocks.size()),
-                                           .nextBIsKnown = blocks[0].isNextKnown,
+                                           .nextBIsKnown = readable(blocks[0]).isNextKnown,
                                            .rowBytesOfB = rowBytes(first, shape.b)},
                                           p_.processor);
       if (plan.isSkinny()) {

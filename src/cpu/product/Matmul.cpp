@@ -17,23 +17,26 @@ namespace {
 /// -1 for size 1.
 struct Matrix {
   Reg base = nullptr, leading = nullptr;
-  bool transposed = false;  ///< stored as columns × rows
+  bool transposed = false;                      ///< stored as columns × rows
+  std::shared_ptr<const Arena::Block> owner{};  ///< View::owner: a copy exists until its product has been emitted
 };
 
 std::optional<Matrix> matrixOf(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
   const auto size = [&](int64_t d) { return d < 0 ? int64_t{1} : v.shape[static_cast<size_t>(d)]; };
   const auto stride = [&](int64_t d) { return d < 0 ? l.index(1) : v.strides[static_cast<size_t>(d)]; };
   if (size(columns) == 1 || constantOf(stride(columns)) == 1)
-    return Matrix{v.base, size(rows) == 1 ? l.index(size(columns)) : stride(rows), false};
+    return Matrix{v.base, size(rows) == 1 ? l.index(size(columns)) : stride(rows), false, v.owner};
   if (size(rows) == 1 || constantOf(stride(rows)) == 1)
-    return Matrix{v.base, size(columns) == 1 ? l.index(size(rows)) : stride(columns), true};
+    return Matrix{v.base, size(columns) == 1 ? l.index(size(rows)) : stride(columns), true, v.owner};
   return std::nullopt;
 }
 
-/// The view as such a matrix, copied if necessary.
+/// The view if it is such a matrix, else a copy, of which no grid step knows anything.
+View readableAsMatrix(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
+  return matrixOf(l, v, rows, columns) ? v : l.denseCopy(v);
+}
 Matrix matrixIn(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
-  if (auto matrix = matrixOf(l, v, rows, columns)) return *matrix;
-  return *matrixOf(l, l.denseCopy(v), rows, columns);
+  return *matrixOf(l, readableAsMatrix(l, v, rows, columns), rows, columns);
 }
 
 class MatmulLowering {
@@ -138,13 +141,14 @@ class MatmulLowering {
     });
   }
 
-  void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const View& lhs, const View& rhs,
+  void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const View& lhs, const View& given,
                const View& result) {
     const ProductPlan* some = plan_.neededRows ? next() : nullptr;
     const ProductPlan* whole = next();
     if (!whole || (plan_.neededRows && !some)) return;
     Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting);
     if (whole->shape.roundsB && a.transposed) a = *matrixOf(l_, l_.denseCopy(lhs), lhsSide.free, lhsSide.contracting);
+    const View rhs = readableAsMatrix(l_, given, rhsSide.contracting, rhsSide.free);
     const Matrix b = matrixIn(l_, rhs, rhsSide.contracting, rhsSide.free);
     // The last dimensions of the result are the free ones of the left operand, then of the right one.
     Reg leading = lhsSide.free < 0 ? l_.index(whole->shape.n) : result.strides[resultRow_];
@@ -223,10 +227,11 @@ class MatmulLowering {
       l_.b.CreateStore(
           l_.b.CreateSelect(rhs.reuse.isInvariant, b.base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())), from);
     }
+    View row;  // owns a copy until the call
     if (shape.addsRow) {
-      const View row = l_.view(plan_.addedRow);
-      const bool contiguous = shape.n == 1 || constantOf(row.strides.back()) == 1;
-      arguments.push_back(contiguous ? row.base : l_.denseCopy(row).base);
+      row = l_.view(plan_.addedRow);
+      if (shape.n != 1 && constantOf(row.strides.back()) != 1) row = l_.denseCopy(row);
+      arguments.push_back(row.base);
     }
     l_.b.CreateCall(nest, arguments);
   }
@@ -236,11 +241,12 @@ class MatmulLowering {
                        const std::vector<View>& blocks, const View& result) {
     const ProductPlan* plan = next();
     if (!plan) return;
-    std::vector<Matrix> all;
-    for (const View& block : blocks) all.push_back(matrixIn(l_, block, rhsSide.contracting, rhsSide.free));
-    const Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting);
-    RowProduct p{plan->shape, a.base, a.leading, {}, all.front().leading, result.base, result.strides[0]};
-    for (size_t i = 0; i < all.size(); ++i) p.b.push_back({all[i].base, blocks[i].hints.nextStepOffset});
+    std::vector<View> all;
+    for (const View& block : blocks) all.push_back(readableAsMatrix(l_, block, rhsSide.contracting, rhsSide.free));
+    const Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting),
+                 first = matrixIn(l_, all.front(), rhsSide.contracting, rhsSide.free);
+    RowProduct p{plan->shape, a.base, a.leading, {}, first.leading, result.base, result.strides[0]};
+    for (const View& block : all) p.b.push_back({block.base, block.hints.nextStepOffset});
     emitSkinnyGemm(l_, *plan, p);
   }
 
