@@ -404,6 +404,25 @@ def test_attention_agrees(run, tmp_path, kernel, gpu, seed):
     np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
 
 
+@pytest.mark.parametrize("lengths", [(300, 77), (0, 384), (1, 128)])
+def test_decoding_streams_pages(run, tmp_path, lengths):
+    """Four queries for all keys of a sequence, whose pages are looked up: a warp group multiplies, with most of its rows beyond
+    the end, and pages are copied ahead, but not those that a length says are not needed."""
+    np.save(tmp_path / "lengths.npy", np.array(lengths, np.int32))
+    np.save(tmp_path / "pages.npy", np.array([3, 0, 5, 1, 2, 4], np.int32))
+    module = ROOT / "test/data/gpu/decode.mlir"
+    arrays = ["--in", "lengths.npy", "--in", "pages.npy", "--in", "bf16[2,2,4,128]", "--in", "bf16[2,6,128,128]", "--in", "bf16[2,6,128,128]",
+              "--out-shape", "bf16[2,2,4,128]"]
+    shown = run("show", module, *arrays, "--target", "cuda:h100").stdout
+    assert "and 0 of global memory for values" in shown, shown
+    assert "operands of 2 products are copied ahead over the steps of the grid" in shown, shown
+    for target in ("interpret", "cuda-host"):
+        done = run("run", module, *arrays, "--fill", "random", "--seed", "3", "--target", target, "--out", target)
+        assert done.returncode == 0, done.stderr
+    expected, got = (bf16_array(tmp_path / t / "out0.npy") for t in ("interpret", "cuda-host"))
+    np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
+
+
 @pytest.mark.parametrize("dtype, elements", [("f32", 4), ("bf16", 8), ("i8", 8)])
 def test_elements_are_accessed_by_16_bytes(run, tmp_path, dtype, elements):
     """A thread loads and stores consecutive elements at once; without values that threads share there is no barrier."""

@@ -144,8 +144,10 @@ class GridPlanner {
     }
     const IndexMapFacts map = mapOf(window);
     const BlockGeometry geometry(window, array.shape);
+    // Where blocks are checked and the array is whole blocks, a step whose block is not inside ends the run.
     for (size_t d = 0; d < window.bounds.size(); ++d)
-      b.isPartial |= geometry.hasPartialBlock(d) || !map.staysIn(d, geometry.numWholeBlocks(d), grid());
+      b.isPartial |= geometry.hasPartialBlock(d) || (!(options_.checkBlocks && !window.elementIndexed) &&
+                                                     !map.staysIn(d, geometry.numWholeBlocks(d), grid()));
     // What the kernel writes to an input's block is visible as long as the block stays the same, and only to this
     // kernel.
     const bool copied = !b.isOutput && (partner || mayBeWritten(arguments_.block(i)));

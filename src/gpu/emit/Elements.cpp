@@ -7,6 +7,7 @@
 #include "ir/TpuOpsShape.h"
 #include "llvm/IR/Module.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -303,6 +304,7 @@ Reg GpuLowering::scalarFrom(mlir::Value v, llvm::DenseMap<mlir::Value, Reg>& kno
   mlir::Operation* op = v.getDefiningOp();
   if (!op) return nullptr;
   if (llvm::isa<mlir::arith::ConstantOp>(op)) return scalar(v);
+  if (llvm::isa<mlir::memref::LoadOp>(op)) return known[v] = scalarLoadedFrom(*op, known);
   const auto compute = cpu::findElementwise(*op);
   if (!compute) return nullptr;
   std::vector<Reg> operands;
@@ -312,6 +314,19 @@ Reg GpuLowering::scalarFrom(mlir::Value v, llvm::DenseMap<mlir::Value, Reg>& kno
   }
   const DType in = op->getNumOperands() > 0 ? elementDType(op->getOperand(0).getType()) : DType::i32;
   return known[v] = compute({b, *op, operands, in, elementDType(v.getType())});
+}
+
+/// Indices outside of the ref, which end the step that has them, are moved inside here.
+Reg GpuLowering::scalarLoadedFrom(mlir::Operation& load, llvm::DenseMap<mlir::Value, Reg>& known) {
+  if (!hasRef(load.getOperand(0))) return nullptr;
+  const View& from = ref(load.getOperand(0));
+  ElementIndex at;
+  for (size_t d = 0; d < from.shape.size(); ++d) {
+    Reg index = scalarFrom(load.getOperand(static_cast<unsigned>(d) + 1), known);
+    if (!index || from.shape[d] == 0) return nullptr;
+    at.push_back(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, this->index(from.shape[d] - 1)));
+  }
+  return cpu::loadElements(b, from.dtype, cpu::elementPointer(b, from, at), 1);
 }
 
 Reg GpuLowering::constantAt(mlir::Value v, const ElementIndex& at) {

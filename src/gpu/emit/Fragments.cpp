@@ -2,6 +2,15 @@
 #include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
+namespace {
+
+size_t rowDimension(std::span<const int64_t> shape) { return shape.size() == 1 ? 0 : shape.size() - 2; }
+
+Reg elementAt(Builder& b, const GpuLowering::Fragment& f, int64_t number) {
+  return b.CreateConstInBoundsGEP1_64(f.type, f.sums, static_cast<uint64_t>(number));
+}
+
+}  // namespace
 
 GpuLowering::Fragment GpuLowering::newFragment(const Distribution& d, mlir::Type type) {
   const Shape shape = shapeOf(type);
@@ -47,6 +56,10 @@ std::optional<Distribution> GpuLowering::distributionUnder(mlir::Value v) const 
   return found->perRow() ? found->distribution.ofColumns(shape.back()) : found->distribution;
 }
 
+bool GpuLowering::coversAll(const Distribution& d, std::span<const int64_t> shape) {
+  return shape[rowDimension(shape)] == d.tile.rows() && (d.perRow || shape.back() == d.tile.columns());
+}
+
 void GpuLowering::forDistributed(const Distribution& d, std::span<const int64_t> shape,
                                  const std::function<void(const ElementIndex&)>& body) {
   for (const auto& [value, kept] : fragments_)
@@ -61,40 +74,48 @@ void GpuLowering::forDistributed(const Distribution& d, std::span<const int64_t>
   Reg firstColumn = b.CreateZExt(b.CreateAdd(b.CreateMul(across, b.getInt32(ProductTile::kColumns)),
                                              b.CreateMul(b.CreateURem(lane, b.getInt32(4)), b.getInt32(2))),
                                  b.getInt64Ty());
-  const size_t rowDim = shape.size() == 1 ? 0 : shape.size() - 2;
+  const size_t rowDim = rowDimension(shape);
   const int64_t rows = shape[rowDim], columns = d.perRow ? 1 : shape.back();
-  const bool allInside = rows == t.rows() && (d.perRow || columns == t.columns());
-  for (int64_t i = 0; i < t.high; ++i)
-    for (int64_t j = 0; j < (d.perRow ? 1 : t.wide); ++j)
-      for (int64_t e = 0; e < ProductTile::kPiece; e += d.perRow ? 2 : 1) {
-        ElementIndex at(shape.size(), index(0));
-        Reg row = at[rowDim] = b.CreateAdd(firstRow, index(i * t.warpsDown * ProductTile::kRows + 8 * (e / 2)));
-        Reg inside = b.CreateICmpULT(row, index(rows));
-        if (!d.perRow) {
-          Reg column = at.back() = b.CreateAdd(firstColumn, index(j * t.warpsAcross * ProductTile::kColumns + e % 2));
-          inside = b.CreateAnd(inside, b.CreateICmpULT(column, index(columns)));
-        }
-        const auto one = [&] {
-          const Scope scope(*this);
-          currentSum_ = (i * t.wide + j) * ProductTile::kPiece + e;
-          currentRow_ = 2 * i + e / 2;
-          body(at);
-          currentSum_ = currentRow_ = -1;
-        };
-        if (allInside)
-          one();
-        else
-          when(inside, one);
-      }
+  const int64_t wide = d.perRow ? 1 : t.wide, neighbours = d.perRow ? 1 : 2;
+  const auto whenInside = [&](bool always, Reg place, int64_t end, const std::function<void()>& then) {
+    if (always)
+      then();
+    else
+      when(b.CreateICmpULT(place, index(end)), then);
+  };
+  const auto one = [&](int64_t i, int64_t j, int64_t half, int64_t neighbour, Reg row) {
+    ElementIndex at(shape.size(), index(0));
+    at[rowDim] = row;
+    if (!d.perRow) at.back() = b.CreateAdd(firstColumn, index(j * t.warpsAcross * ProductTile::kColumns + neighbour));
+    whenInside(d.perRow || columns == t.columns(), at.back(), columns, [&] {
+      const Scope scope(*this);
+      currentSum_ = (i * t.wide + j) * ProductTile::kPiece + 2 * half + neighbour;
+      currentRow_ = 2 * i + half;
+      body(at);
+      currentSum_ = currentRow_ = -1;
+    });
+  };
+  const auto rowAt = [&](int64_t i, int64_t half) {
+    return b.CreateAdd(firstRow, index(i * t.warpsDown * ProductTile::kRows + 8 * half));
+  };
+  for (int64_t i = 0; i < t.high; ++i) {
+    if (rows == t.rows()) {  // in the order of the sums
+      for (int64_t j = 0; j < wide; ++j)
+        for (const int64_t half : {0, 1})
+          for (int64_t k = 0; k < neighbours; ++k) one(i, j, half, k, rowAt(i, half));
+      continue;
+    }
+    // One branch for all elements of a row, if any thread has such a row.
+    for (const int64_t half : {0, 1}) {
+      if (i * t.warpsDown * ProductTile::kRows + 8 * half >= rows) break;
+      Reg row = rowAt(i, half);
+      whenInside(false, row, rows, [&] {
+        for (int64_t j = 0; j < wide; ++j)
+          for (int64_t k = 0; k < neighbours; ++k) one(i, j, half, k, row);
+      });
+    }
+  }
 }
-
-namespace {
-
-Reg elementAt(Builder& b, const GpuLowering::Fragment& f, int64_t number) {
-  return b.CreateConstInBoundsGEP1_64(f.type, f.sums, static_cast<uint64_t>(number));
-}
-
-}  // namespace
 
 Reg GpuLowering::currentElement(const Fragment& f) {
   if (currentSum_ < 0) return refuse("elements in registers that other threads need");

@@ -79,7 +79,7 @@ class GpuLowering {
   // ---- values
   Reg scalar(mlir::Value);
   void setScalar(mlir::Value v, Reg r) { scalars_[v] = r; }
-  /// A scalar that is computed from known ones and constants alone; null: it is not.
+  /// A scalar that is computed from known ones, constants, and loads of refs that nothing writes; null: it is not.
   Reg scalarFrom(mlir::Value, llvm::DenseMap<mlir::Value, Reg>& known);
   bool hasRef(mlir::Value v) const { return refs_.contains(v); }
   const View& ref(mlir::Value v) const { return refs_.find(v)->second; }
@@ -154,6 +154,8 @@ class GpuLowering {
   /// The f32 values that are rounded to this value of bf16 or f16 where its elements are needed, so that pairs of them
   /// can be rounded by one instruction; null: it is another value.
   mlir::Value unrounded(mlir::Value) const;
+  /// Whether a value of that shape has all the elements that the threads could have.
+  static bool coversAll(const Distribution&, std::span<const int64_t> shape);
   /// Each thread takes the elements that it has of a value of that shape: a matrix, perhaps after dimensions of 1, or a
   /// value per row.
   void forDistributed(const Distribution&, std::span<const int64_t> shape,
@@ -236,6 +238,7 @@ class GpuLowering {
   using Memo = std::vector<std::pair<ElementIndex, Reg>>;
   Reg compute(mlir::Value, const Deferred&, const ElementIndex&);
   Reg computeElementwise(mlir::Operation&, const ElementIndex&);
+  Reg scalarLoadedFrom(mlir::Operation& load, llvm::DenseMap<mlir::Value, Reg>& known);
   Reg constantAt(mlir::Value, const ElementIndex&);
   NativeResult materialise(mlir::Value);
   /// The value is computed now: in the registers of all threads if it is small, else in memory.

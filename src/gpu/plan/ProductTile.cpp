@@ -83,14 +83,19 @@ int threadsForProduct(const ProductShape& s, const Architecture& architecture) {
 
 std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Architecture& architecture, bool covers) {
   constexpr int64_t kGroup = 4 * kWarp, kRowsOfGroup = 64;
-  if (s.m < ProductTile::kRows / 2 || s.n < ProductTile::kColumns || s.k < ProductTile::kRows) return std::nullopt;
   ProductTile t;
   t.dtype = s.dtype;
   const int64_t groups = threads / kGroup;
-  // Half of a warp group's rows may be beyond the result's end, not more.
+  const bool hasGroups = !s.exact && architecture.hasWgmma() && threads % kGroup == 0;
+  // Skinny products read more than they compute: most of a single warp group's rows may be beyond the result's end.
+  const bool isSkinny =
+      hasGroups && groups == 1 && storage_bytes(s.dtype) == 2 && s.n >= kRowsOfGroup && s.k >= t.depth();
+  if ((s.m < ProductTile::kRows / 2 && !isSkinny) || s.n < ProductTile::kColumns || s.k < ProductTile::kRows)
+    return std::nullopt;
+  // Of several groups' rows half of the last one's may be, not more.
   if (s.exact)
     planThreads(t, s, threads, covers);
-  else if (architecture.hasWgmma() && threads % kGroup == 0 && s.m > (groups - 1) * kRowsOfGroup + kRowsOfGroup / 2)
+  else if (hasGroups && (isSkinny || s.m > (groups - 1) * kRowsOfGroup + kRowsOfGroup / 2))
     planGroups(t, s, threads, covers);
   else
     planWarps(t, s, threads, covers);

@@ -179,7 +179,7 @@ class RegisterPlanner {
     const DotDimensions dims = dotDimensionsOf(op);
     const Shape lhs = shapeOf(op.getOperand(0).getType());
     if (tile.unit != ProductUnit::warpGroups || storage_bytes(tile.dtype) != 2 || lhs.size() != 2 ||
-        dims.lhsContracting[0] != 1 || lhs[1] != d.tile.columns() || lhs[0] != d.tile.rows() ||
+        dims.lhsContracting[0] != 1 || lhs[1] != d.tile.columns() || lhs[0] > d.tile.rows() ||
         lhs[1] % tile.depth() != 0 || !d.ofRows().same(Distribution{tile, true}))
       return false;
     planResult(&op);

@@ -10,6 +10,7 @@
 #include "ir/facts/IndexMaps.h"
 #include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -86,7 +87,16 @@ class StreamPlanner {
  private:
   mlir::Block* body() const { return &arguments_.function().getBody().front(); }
 
-  /// Whether the scalar can be computed from the grid's indices alone, and so for other steps than the one at hand.
+  /// A load of scalar prefetch that nothing writes.
+  bool isPrefetchedLoad(mlir::Operation& op) const {
+    if (!llvm::isa<mlir::memref::LoadOp>(op)) return false;
+    for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i)
+      if (arguments_.scalarPrefetch(i) == op.getOperand(0)) return !mayBeWritten(op.getOperand(0));
+    return false;
+  }
+
+  /// Whether the scalar can be computed from the grid's indices and scalar prefetch alone, and so for other steps than
+  /// the one at hand.
   bool isOfGrid(mlir::Value v) const {
     constexpr size_t kMost = 64;
     llvm::SmallVector<mlir::Value, 8> open{v};
@@ -100,8 +110,13 @@ class StreamPlanner {
         continue;
       }
       mlir::Operation* op = at.getDefiningOp();
-      if (op->getDialect()->getNamespace() != "arith" || op->getBlock() != body()) return false;
-      open.append(op->operand_begin(), op->operand_end());
+      if (op->getBlock() != body()) return false;
+      if (isPrefetchedLoad(*op))
+        open.append(op->operand_begin() + 1, op->operand_end());
+      else if (op->getDialect()->getNamespace() == "arith")
+        open.append(op->operand_begin(), op->operand_end());
+      else
+        return false;
     }
     return true;
   }
@@ -163,8 +178,9 @@ class StreamPlanner {
     box[std::min(o.sideDim, o.depthDim)] =
         o.depthDim == inner ? std::min((staged + 7) / 8 * 8, TensorMap::kMaxBox) : perRow;
     if (o.depthDim == inner && (staged + 7) / 8 * 8 % box[o.sideDim] != 0) return std::nullopt;
+    // Rows beyond the array's end are 0 in shared memory.
     for (size_t d = 0; d < rank; ++d)
-      if (box[d] > array.shape[d]) return std::nullopt;
+      if (box[d] > array.shape[d] && d != o.sideDim) return std::nullopt;
     TensorMap map{.array = arguments_.inputOperand(o.block),
                   .elementBytes = static_cast<int>(storage_bytes(array.dtype)),
                   .extents = {array.shape.rbegin(), array.shape.rend()},

@@ -31,7 +31,7 @@ TEST(ProductTiles, OtherGpusHaveWarps) {
   EXPECT_EQ(tile->rows() * tile->columns(), 128 * 128 * tile->sums() / 64);
 }
 
-TEST(ProductTiles, WhatIsToBeInRegistersFitsThere) {
+TEST(ProductTiles, RegisterTilesFit) {
   for (const char* gpu : {"sm_80", "sm_86", "sm_90a"})
     for (int64_t m = 8; m <= 512; m *= 2)
       for (int64_t n = 8; n <= 512; n *= 2) {
@@ -74,6 +74,19 @@ TEST(ProductTiles, WarpsHaveRegistersForWhatTheyMultiply) {
   EXPECT_EQ(threadsForProduct(shape, named("sm_80")), 512);
   EXPECT_EQ(threadsForProduct(shape, named("sm_90a")), 256);
   EXPECT_EQ(tileFor(shape, 512, named("sm_80"), true)->sums(), 64);
+}
+
+TEST(ProductTiles, AWarpGroupMultipliesSkinnyProducts) {
+  for (const int64_t m : {1, 4, 16, 32}) {
+    const auto tile = tileFor({.m = m, .n = 128, .k = 128, .rhsDepthInner = true}, 128, named("sm_90a"), true);
+    ASSERT_TRUE(tile) << m;
+    EXPECT_EQ(tile->unit, ProductUnit::warpGroups) << m;
+    EXPECT_EQ(tile->rows(), 64) << "the other rows are beyond the result's end";
+  }
+  EXPECT_FALSE(tileFor({.m = 4, .n = 32, .k = 128}, 128, named("sm_90a"), true)) << "less than the columns of a stage";
+  EXPECT_FALSE(tileFor({.m = 4, .n = 128, .k = 32}, 128, named("sm_90a"), true)) << "less than its depth";
+  EXPECT_EQ(tileFor({.m = 65, .n = 128, .k = 128}, 256, named("sm_90a"), true)->unit, ProductUnit::warps)
+      << "a second group would have a single row";
 }
 
 TEST(ProductTiles, TooSmallProductsAreNotForTensorCores) {

@@ -1,11 +1,13 @@
 // Attention as device code, executed by this process, against native code: blocks, masks and sizes at random.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "../LongTest.h"
 #include "smalti/kernels/flash_attention.h"
+#include "smalti/kernels/paged_attention.h"
 #include "smalti/smalti.h"
 
 namespace smalti::kernels {
@@ -18,6 +20,16 @@ Array randomArray(Random& random, const Shape& shape) {
   std::normal_distribution<float> normal;
   for (float& v : values) v = normal(random);
   return astype(unwrap(Array::view({f32, shape}, values.data()).clone()), bf16);
+}
+
+/// Elements that differ by more than the rounding of bf16 allows.
+int64_t differences(const Array& got, const Array& want) {
+  int64_t different = 0;
+  for (int64_t i = 0; i < want.type().elements(); ++i) {
+    const float x = want.as<float>()[i];
+    different += !(std::abs(got.as<float>()[i] - x) <= 0x1p-6f * (1 + std::abs(x)));
+  }
+  return different;
 }
 
 TEST(AttentionOnGpus, AgreesWithNativeCode) {
@@ -38,13 +50,44 @@ TEST(AttentionOnGpus, AgreesWithNativeCode) {
       return astype(result, f32);
     };
     const Array want = run("cpu"), got = run(oneOf({0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
-    int64_t different = 0;
-    for (int64_t i = 0; i < want.type().elements(); ++i) {
-      const float x = want.as<float>()[i];
-      different += !(std::abs(got.as<float>()[i] - x) <= 0x1p-6f * (1 + std::abs(x)));
-    }
-    EXPECT_EQ(different, 0) << "kernel " << seed << ": q " << q.type().str() << ", k " << k.type().str() << ", causal "
-                            << o.causal << ", blocks " << o.block_q << " x " << o.block_k;
+    EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": q " << q.type().str() << ", k " << k.type().str()
+                                         << ", causal " << o.causal << ", blocks " << o.block_q << " x " << o.block_k;
+  }
+}
+
+/// Few queries for all keys of a sequence, which are in pages anywhere.
+TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
+  SMALTI_LONG_TEST();
+  constexpr unsigned kKernels = 24;
+  for (unsigned seed = 0; seed < kKernels; ++seed) {
+    Random random(seed);
+    const auto oneOf = [&](std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; };
+    const int64_t batch = oneOf({1, 3}), keyHeads = oneOf({1, 2}), group = oneOf({1, 2, 4, 8, 12}),
+                  pages = oneOf({1, 4});
+    const int64_t page = oneOf({16, 64, 128}), size = oneOf({64, 128}), all = batch * pages + 2;
+    const PagedAttentionOptions o{.pages_per_step = oneOf({1, 1, std::min<int64_t>(2, pages)})};
+    const Array q = randomArray(random, {batch, keyHeads * group, size});
+    const Array k = randomArray(random, {keyHeads, all, page, size}),
+                v = randomArray(random, {keyHeads, all, page, size});
+    std::vector<int32_t> lengths, table;
+    for (int64_t i = 0; i < batch; ++i)
+      lengths.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(pages * page + 1)));
+    for (int64_t i = 0; i < batch * pages; ++i)
+      table.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(all)));
+    const Array lengthsArray = unwrap(Array::view({i32, {batch}}, lengths.data()).clone());
+    const Array tableArray = unwrap(Array::view({i32, {batch, pages}}, table.data()).clone());
+    const auto run = [&](const char* target) {
+      Settings s;
+      unwrap(s.set("target", target));
+      const ArrayType grouped{bf16, {batch, keyHeads, group, size}};
+      const auto call = paged_attention_call(grouped, k.type(), pages, o).with(s);
+      const Array result = call.run(paged_attention_operands(q, k, v, lengthsArray, tableArray, o));
+      return astype(result, f32);
+    };
+    const Array want = run("cpu"), got = run(oneOf({0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
+    EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": q " << q.type().str() << ", pages "
+                                         << k.type().str() << ", group " << group << ", " << *o.pages_per_step
+                                         << " pages per step";
   }
 }
 

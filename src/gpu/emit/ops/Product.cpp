@@ -151,12 +151,20 @@ NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, ProductForm& p) 
   const DType dtype = elementDType(lhs.getType());
   // Rounding to 16 bits and packing two of them are one instruction.
   if (const mlir::Value f32 = l.unrounded(lhs)) lhs = f32;
-  std::vector<Reg> elements;  // in the order of the sums
   l.touch(l.reads(lhs), {});
+  const GpuLowering::Fragment left = l.newFragment(*from, lhs.getType());
+  const auto slot = [&](int64_t i) {
+    return b.CreateConstInBoundsGEP1_64(left.type, left.sums, static_cast<uint64_t>(i));
+  };
+  // Rows beyond the end are multiplied, too.
+  if (!l.coversAll(*from, shapeOf(lhs.getType())))
+    for (int64_t i = 0; i < from->elements(); ++i) b.CreateStore(llvm::Constant::getNullValue(left.type), slot(i));
   l.forDistributed(*from, shapeOf(lhs.getType()), [&](const ElementIndex& at) {
-    if (Reg r = l.element(lhs, at)) elements.push_back(r);
+    if (Reg r = l.element(lhs, at)) l.setElement(left, r);
   });
   if (!l.failure) return l.failure;
+  std::vector<Reg> elements;  // in the order of the sums
+  for (int64_t i = 0; i < from->elements(); ++i) elements.push_back(b.CreateLoad(left.type, slot(i)));
   // A fragment of 16 rows × 16 of the depth is two pieces: of each the rows 0 … 7, then 8 … 15, two neighbours a word.
   const auto word = [&](size_t first) { return l.device.packed(b, elements[first], elements[first + 1], dtype); };
   for (size_t i = 0; i + 8 <= elements.size(); i += 8)

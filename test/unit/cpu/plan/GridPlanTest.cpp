@@ -79,9 +79,18 @@ TEST(GridPlan, AnInputThatIsWrittenToIsCopied) {
 TEST(GridPlan, BlocksThatMayLieOutsideAreChecked) {
   const TextKernel k = copyOf({5}, part({32, 128}, {8, 128}), part({40, 128}, {8, 128}));
   const BlockPlan b = planOf(k).blocks[0];
-  EXPECT_TRUE(b.isPartial);
   EXPECT_THAT(b.maybeOutside, ElementsAre(0));
-  EXPECT_THAT(planOf(k, {.checkBlocks = false}).blocks[0].maybeOutside, IsEmpty());
+  EXPECT_EQ(b.access, BlockAccess::view) << "whole blocks, and the step of another one ends the call";
+  const BlockPlan unchecked = planOf(k, {.checkBlocks = false}).blocks[0];
+  EXPECT_THAT(unchecked.maybeOutside, IsEmpty());
+  EXPECT_EQ(unchecked.access, BlockAccess::edgeBuffer);
+}
+
+TEST(GridPlan, PartialBlocksThatMayLieOutsideHaveABuffer) {
+  const TextKernel k = copyOf({5}, part({30, 128}, {8, 128}), part({40, 128}, {8, 128}));
+  const BlockPlan b = planOf(k).blocks[0];
+  EXPECT_THAT(b.maybeOutside, ElementsAre(0));
+  EXPECT_EQ(b.access, BlockAccess::edgeBuffer);
 }
 
 TEST(GridPlan, LargeArraysAreInDram) {
