@@ -50,7 +50,7 @@ struct Module::State {
   }
 
   Result<Executable> compile(Options options, bool check) const {
-    if (Status known = driver::namesKnownChips(options); !known) return fail(known.error());
+    if (Status ok = driver::validate(options); !ok) return fail(ok.error());
     options.check = options.check || check;
     auto ready = executables->get(
         driver::runSettings(options, module->recorded ? std::optional(module->recorded->poison) : std::nullopt));

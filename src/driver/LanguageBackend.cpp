@@ -13,7 +13,7 @@ class TargetsOfProgram : public lang::Compilable {
   explicit TargetsOfProgram(std::shared_ptr<const Program> program) : executables_(std::move(program)) {}
 
   Result<std::shared_ptr<const Executable::State>> compile(const Options& options, lang::Purpose purpose) override {
-    if (Status known = driver::namesKnownChips(options); !known) return fail(known.error());
+    if (Status ok = driver::validate(options); !ok) return fail(ok.error());
     driver::RunSettings settings = driver::runSettings(options);
     if (purpose == lang::Purpose::check) driver::checkEverything(settings.compile.contract);
     return executables_.get(settings);

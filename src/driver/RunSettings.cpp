@@ -1,5 +1,6 @@
 #include "driver/RunSettings.h"
 
+#include "driver/processes/SimulatedNetwork.h"
 #include "driver/target/Target.h"
 #include "machine/observers/Registry.h"
 #include "tpu/chip/Chip.h"
@@ -48,7 +49,8 @@ RunSettings runSettings(const Options& options, std::optional<machine::Poison> r
   return {compileOptions(options, recordedPoison), executeSettings(options)};
 }
 
-Status namesKnownChips(const Options& options) {
+Status validate(const Options& options) {
+  if (auto network = parseNetwork(options.net); !network) return fail(std::move(network.error()));
   if (options.chip.empty()) return {};
   if (auto chips = tpu::findChips(options.chip); !chips) return fail(std::move(chips.error()));
   return {};

@@ -14,8 +14,8 @@ CompileOptions compileOptions(const Options&, std::optional<machine::Poison> rec
 ExecuteSettings executeSettings(const Options&);
 RunSettings runSettings(const Options&, std::optional<machine::Poison> recordedPoison = {});
 
-/// SM6609: the option `chip` names a chip that does not exist. Kernels run without it, but a wrong name is a mistake.
-Status namesKnownChips(const Options&);
+/// Of options that not every run needs: SM6609, `chip` names no chip; SM1011, `net` is no network.
+Status validate(const Options&);
 
 /// Every observer on.
 void checkEverything(Contract&);

@@ -105,6 +105,9 @@ MESSAGES = [
     (["run", "x", "--dma", "lazy"], 2,
      "error[SM1011]: --dma cannot be 'lazy'\n  need: eager|on-wait|random\n"
      "  help: dma: when a copy's data moves between its start and its wait\n"),
+    (["run", CASES / "add_grid_1d", "--net", "fast"], 2,
+     "error[SM1011]: net cannot be 'fast'\n  need: latency in microseconds and bandwidth in GB/s: two numbers from 0 to 10^9 with a comma between\n"
+     "  have: fast\n  help: SMALTI_NET=20,12.5 is a network of 100 Gbit/s; a bandwidth of 0 is unlimited\n"),
     (["run", CASES / "add_grid_1d", "--target", "gpu"], 2,
      "error[SM1011]: --target cannot be 'gpu'\n  need: interpret|cpu|cuda[:GPU|NUMBER|GPU@NUMBER]|cuda-host[:GPU|FOLDER]|sim:CHIP|tpu[:PLUGIN]\n  help: target: what runs the kernels (smalti env describes each)\n"),
     (["run", CASES / "add_grid_1d", "--in", "f32[2", "--in", "f32[2"], 2,

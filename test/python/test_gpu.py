@@ -138,6 +138,11 @@ def test_every_function_is_selected(run, tmp_path):
 def test_sm7203_unknown_gpus(run):
     done = run("show", CASES / "add_grid_1d", "--target", "cuda:sm_35", "--stage", "ptx")
     assert done.returncode == 3 and done.stderr.startswith("error[SM7203]: there is no code for a GPU named 'sm_35'\n  need: sm_80 (a100 a30)")
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda-host:h10")
+    assert done.returncode == 3 and done.stderr == (
+        "error[SM7203]: there is no code for a GPU named 'h10'\n"
+        "  need: sm_80 (a100 a30), sm_86 (a10 a40 rtx3090 rtxa6000), sm_89 (l4 l40 l40s rtx4090), sm_90, sm_90a (h100 h200 gh200)\n"
+        "  help: name one of these; a folder to keep calls in has a slash: cuda-host:./h10\n"), done.stderr
 
 
 def tool_environment(folder, text):

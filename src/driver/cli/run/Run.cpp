@@ -185,6 +185,7 @@ int reportPart(const Session& session, const driver::RunOutcome& outcome) {
 int run(const Session& session, const RunArguments& arguments) {
   const auto chips = chipsGiven(session);
   if (!chips) return session.refuse(chips.error());
+  if (Status ok = driver::validate(session.options.values); !ok) return session.refuse(ok.error());
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
   auto settings = driver::runSettings(session.options.values, prepared->poison);

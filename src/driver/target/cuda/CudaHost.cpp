@@ -65,18 +65,26 @@ class CudaHostKernel : public TargetKernel {
   std::shared_ptr<gpu::CallWatcher> watcher_;    ///< null: nobody
 };
 
-/// The meaning of the target's argument: the GPU whose code runs, or a folder.
+/// The meaning of the target's argument: the GPU whose code runs, or a folder, which has a slash.
 struct HostArgument {
   gpu::Architecture architecture = gpu::architectures().back();
   std::string folder;
 };
 
-HostArgument parseArgument(std::string_view argument) {
+Result<HostArgument> parseArgument(std::string_view argument) {
   HostArgument parsed;
-  if (auto named = gpu::architectureNamed(argument))
-    parsed.architecture = *named;
-  else
+  if (argument.empty()) return parsed;
+  if (argument.find('/') != std::string_view::npos) {
     parsed.folder = argument;
+    return parsed;
+  }
+  auto named = gpu::architectureNamed(argument);
+  if (!named) {
+    named.error().help =
+        fmt::format("name one of these; a folder to keep calls in has a slash: cuda-host:./{}", argument);
+    return fail(std::move(named.error()));
+  }
+  parsed.architecture = *named;
   return parsed;
 }
 
@@ -139,7 +147,9 @@ const Target& cudaHostTarget() {
       .aheadOfTime = false,
       .available = [](std::string_view) { return Status(); },
       .open = [](std::string_view argument) -> Result<KernelCompiler> {
-        return [parsed = parseArgument(argument)](const KernelPackage& package, const CompileOptions& options) {
+        auto parsed = parseArgument(argument);
+        if (!parsed) return fail(std::move(parsed.error()));
+        return [parsed = *parsed](const KernelPackage& package, const CompileOptions& options) {
           return compileForFibres(parsed, package, options);
         };
       }};
