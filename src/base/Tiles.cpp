@@ -30,4 +30,34 @@ Shape tilePadding(const ArrayType& type) {
   return padding;
 }
 
+std::vector<std::optional<size_t>> unchangedDimensions(std::span<const int64_t> from, std::span<const int64_t> to) {
+  std::vector<std::optional<size_t>> source(to.size());
+  size_t f = from.size(), t = to.size();
+  int64_t after = 1, newAfter = 1;  // elements of the dimensions from `f` and from `t` on
+  while (f > 0 && t > 0) {
+    const int64_t size = from[f - 1], newSize = to[t - 1];
+    if (after == newAfter && size == newSize) {
+      source[--t] = --f;
+      after *= size;
+      newAfter *= newSize;
+    } else if (after < newAfter || (after == newAfter && size < newSize)) {
+      after *= from[--f];
+    } else {
+      newAfter *= to[--t];
+    }
+  }
+  return source;
+}
+
+Shape paddingAfterReshape(std::span<const int64_t> from, std::span<const int64_t> padding,
+                          std::span<const int64_t> to) {
+  if (padding.empty()) return {};
+  const auto source = unchangedDimensions(from, to);
+  Shape kept(to.size());
+  for (size_t d = 0; d < to.size(); ++d)
+    if (source[d] && keepsPadding(*source[d], from.size(), d, to.size())) kept[d] = padding[*source[d]];
+  if (std::all_of(kept.begin(), kept.end(), [](int64_t p) { return p == 0; })) kept.clear();
+  return kept;
+}
+
 }  // namespace smalti

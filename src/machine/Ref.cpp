@@ -191,6 +191,7 @@ Ref Ref::reshape(std::span<const int64_t> newShape) const {
   result.padding.clear();
   if (strided())
     if (auto newStrides = reshapedStrides(shape, strides, newShape)) {
+      result.padding = paddingAfterReshape(shape, padding, newShape);
       result.shape.assign(newShape.begin(), newShape.end());
       result.strides = std::move(*newStrides);
       return result;

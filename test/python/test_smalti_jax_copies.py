@@ -228,6 +228,40 @@ def test_copies_of_more_than_the_array(target, dtype):
     assert np.isnan(result[13:]).all() and np.isnan(result[:, 100:]).all()
 
 
+def copies_of_reshaped_rows(x, rows, columns):
+    """An array whose rows are reshaped to groups, group by group to VMEM and back, `columns` wide."""
+    groups = x.shape[0] // rows
+
+    def kernel(x, seen, back, buffer, done):
+        at = lambda ref, i: ref.reshape(groups, rows, x.shape[1]).at[i, :, pl.ds(0, columns)]
+
+        @pl.loop(0, groups)
+        def _(i):
+            pltpu.async_copy(at(x, i), buffer, done).wait()
+            seen[pl.ds(i * rows, rows), :] = buffer[...]
+            pltpu.async_copy(buffer, at(back, i), done).wait()
+
+    return pl.pallas_call(kernel, in_specs=[ANYWHERE], out_specs=[pl.BlockSpec(memory_space=pltpu.VMEM), ANYWHERE],
+                          scratch_shapes=[pltpu.VMEM((rows, columns), x.dtype), pltpu.SemaphoreType.DMA],
+                          out_shape=[jax.ShapeDtypeStruct((x.shape[0], columns), x.dtype), x])(x)
+
+
+@pytest.mark.skipif(jax.version.__version_info__ >= (0, 12), reason="JAX 0.12 itself refuses constant slices outside an array")
+@pytest.mark.parametrize("target", ["cpu", "interpret", "cuda-host"])
+@pytest.mark.parametrize("dtype, rows", [(jnp.float32, 8), (jnp.bfloat16, 16), (jnp.int8, 32), (jnp.float8_e4m3fn, 32), (jnp.int4, 64)])
+@pytest.mark.parametrize("width, columns", [(200, 256), (255, 256), (64, 128)])
+def test_copies_of_more_than_a_reshaped_array(target, dtype, rows, width, columns):
+    """The padding of the last tiles belongs to rows that are reshaped to groups of whole tiles, too."""
+    x = jnp.round(normal(3 * rows, width) * 2).clip(-7, 7).astype(dtype)
+    with smalti.jax.using(target=target):
+        seen, back = jax.jit(functools.partial(copies_of_reshaped_rows, rows=rows, columns=columns))(x)
+    seen, back, x = (np.asarray(array.astype(jnp.float32)) for array in (seen, back, x))
+    np.testing.assert_array_equal(seen[:, :width], x)
+    np.testing.assert_array_equal(back, x)
+    undefined = seen[:, width:]
+    assert np.isnan(undefined).all() if jnp.issubdtype(dtype, jnp.floating) else (undefined == jnp.iinfo(dtype).min).all()
+
+
 @pytest.mark.skipif(jax.version.__version_info__ >= (0, 12), reason="JAX 0.12 itself refuses constant slices outside an array")
 @pytest.mark.parametrize("target", ["cpu", "interpret"])
 def test_copies_from_beyond_the_last_tile(target):

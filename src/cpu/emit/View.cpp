@@ -1,6 +1,7 @@
 #include "cpu/emit/View.h"
 
 #include "base/RowMajor.h"
+#include "base/Tiles.h"
 #include "schedule/UnitDims.h"
 
 namespace smalti::cpu {
@@ -61,7 +62,7 @@ std::optional<View> reshape(Builder& b, const View& v, std::span<const int64_t> 
   if (!source) {
     if (!isDense(v)) return std::nullopt;
     out.strides = denseStrides(b, shape);
-    out.padding.clear();
+    out.padding = paddingAfterReshape(v.shape, v.padding, shape);
     return out;
   }
   out.strides.resize(shape.size());
@@ -74,7 +75,7 @@ std::optional<View> reshape(Builder& b, const View& v, std::span<const int64_t> 
     if ((*source)[d] < 0) continue;
     if (v.dynamic()) out.sizes[d] = v.sizes[from];
     if (!v.present.empty()) out.present[d] = v.present[from];
-    if (!v.padding.empty()) out.padding[d] = v.padding[from];
+    if (!v.padding.empty() && keepsPadding(from, v.shape.size(), d, shape.size())) out.padding[d] = v.padding[from];
   }
   return out;
 }

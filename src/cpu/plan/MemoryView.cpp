@@ -1,6 +1,7 @@
 #include "cpu/plan/MemoryView.h"
 
 #include "base/RowMajor.h"
+#include "base/Tiles.h"
 #include "cpu/plan/ReshapedStrides.h"
 #include "schedule/UnitDims.h"
 
@@ -137,7 +138,7 @@ std::optional<MemoryView> reshape(const MemoryView& v, std::span<const int64_t> 
   if (!source) {
     if (!isDense(v)) return std::nullopt;
     out.strides = denseStrides(shape);
-    out.padding.clear();
+    out.padding = paddingAfterReshape(v.shape, v.padding, shape);
     return out;
   }
   out.strides.assign(shape.size(), 0);
@@ -148,7 +149,7 @@ std::optional<MemoryView> reshape(const MemoryView& v, std::span<const int64_t> 
     const auto from = static_cast<size_t>((*source)[d]);
     out.strides[d] = v.strides[from];
     if (v.dynamic()) out.sizes[d] = v.sizes[from];
-    if (!v.padding.empty()) out.padding[d] = v.padding[from];
+    if (!v.padding.empty() && keepsPadding(from, v.shape.size(), d, shape.size())) out.padding[d] = v.padding[from];
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // Loads, stores and views of refs, and copies: what they compute first, and what is known of their memory.
 #include <array>
 
+#include "base/Tiles.h"
 #include "cpu/ops/NativeOps.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "ir/TpuOpsAtomic.h"
@@ -182,6 +183,7 @@ NativeResult planReshapeRef(BodyPlanner& p, mlir::Operation& op) {
     auto strided = whole.extendsPast ? std::nullopt : reshape(unpacked(whole), shape);
     if (!strided) return unsupported("a reshape of a ref that is not a strided view");
     view = std::move(strided->cells);
+    view->padding = paddingAfterReshape(whole.shape, whole.padding, shape);
   }
   view->dtype = dtype;
   p.setRef(op.getResult(0), std::move(*view));

@@ -2,6 +2,7 @@
 // the kernel is compiled, the code checks them.
 #include <array>
 
+#include "base/Tiles.h"
 #include "cpu/emit/ops/PackedAccess.h"
 #include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/emit/ops/Watch.h"
@@ -278,6 +279,7 @@ NativeResult lowerReshapeRef(NativeLowering& l, mlir::Operation& op) {
     auto strided = reshape(l.b, unpacked(whole), shape);
     if (!strided) return unsupported("a reshape of a ref that is not a strided view");
     view = std::move(strided->cells);
+    view->padding = paddingAfterReshape(whole.shape, whole.padding, shape);
   }
   view->dtype = dtype;
   l.setRef(op.getResult(0), std::move(*view));

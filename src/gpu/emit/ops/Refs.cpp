@@ -1,6 +1,7 @@
 // Views of refs, and memory that a kernel allocates while it runs.
 #include <array>
 
+#include "base/Tiles.h"
 #include "gpu/emit/Bounds.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/facts/Waits.h"
@@ -98,7 +99,10 @@ NativeResult lowerReshape(GpuLowering& l, mlir::Operation& op) {
     return unsupported("a reshape of a ref to another size");
   auto view = cpu::reshape(l.b, whole, shape);
   if (!view && whole.present.empty())
-    if (auto strided = cpu::reshape(l.b, cpu::unpacked(whole), shape)) view = std::move(strided->cells);
+    if (auto strided = cpu::reshape(l.b, cpu::unpacked(whole), shape)) {
+      view = std::move(strided->cells);
+      view->padding = paddingAfterReshape(whole.shape, whole.padding, shape);
+    }
   if (!view) return unsupported("a reshape of a ref that is not a strided view");
   view->dtype = dtype;
   l.setRef(op.getResult(0), std::move(*view));

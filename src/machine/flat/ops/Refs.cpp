@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Tiles.h"
 #include "ir/TpuOps.h"
 #include "ir/facts/Waits.h"
 #include "machine/flat/Box.h"
@@ -184,7 +185,8 @@ struct SqueezeRef : Payload {
     for (size_t d = 0; d < kept.size(); ++d) {
       view.shape[d] = ref.shape[kept[d]];
       view.strides[d] = ref.strides[kept[d]];
-      if (!ref.padding.empty()) view.padding[d] = ref.padding[kept[d]];
+      if (!ref.padding.empty())
+        view.padding[d] = keepsPadding(kept[d], ref.shape.size(), d, kept.size()) ? ref.padding[kept[d]] : 0;
       if (!ref.present.empty()) view.present[d] = ref.present[kept[d]];
     }
     // Where nothing is there in one dimension, there is nothing of the others.

@@ -76,6 +76,26 @@ TEST(Ref, SB6_SlicesOfArraysInHbmReachThePaddingOfTheLastTile) {
   EXPECT_EQ(part.dmaBytes(), 48);
 }
 
+TEST(Ref, SB6_ReshapedArraysInHbmKeepThePaddingOfTheirLastTile) {
+  auto b = makeBuffer("b", DType::f32, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  b->space = MemoryKind::hbm;
+  const Ref pairs = Ref::whole(*b).reshape(Shape{2, 2, 2});
+  EXPECT_EQ(pairs.padding, (Shape{0, 0, 126}));
+  const Ref part = pairs.slice(Shape{1, 0, 1}, Shape{1, 2, 3});
+  EXPECT_EQ(part.present, (Shape{1, 2, 1}));
+  float data[6] = {};
+  uint8_t mask[6];
+  EXPECT_FALSE(part.read(reinterpret_cast<std::byte*>(data), mask));
+  EXPECT_EQ(std::vector<float>(data, data + 6), (std::vector<float>{6, 0, 0, 8, 0, 0}));
+  EXPECT_EQ(std::vector<uint8_t>(mask, mask + 6), (std::vector<uint8_t>{1, 0, 0, 1, 0, 0}));
+  for (int i = 0; i < 6; ++i) data[i] = static_cast<float>(10 + i);
+  part.write(reinterpret_cast<const std::byte*>(data), nullptr);
+  EXPECT_EQ(values(*b), (std::vector<double>{1, 2, 3, 4, 5, 10, 7, 13}));
+  EXPECT_EQ(Ref::whole(*b).reshape(Shape{1, 4, 2}).padding, (Shape{0, 0, 126}));
+  EXPECT_EQ(pairs.reshape(Shape{4, 2}).padding, (Shape{0, 126}));
+  EXPECT_TRUE(Ref::whole(*b).reshape(Shape{8}).padding.empty());
+}
+
 TEST(Poison, FloatsAreNaNAndIntegersExtreme) {
   int32_t i = 0;
   poison(DType::i32, Poison::intMax, reinterpret_cast<std::byte*>(&i), 1);
