@@ -113,18 +113,34 @@ void onStack(mlir::Operation* op, const Judge& judge) {
                 .help = "convert to 32 bits before stacking, or stack along an earlier axis"});
 }
 
-/// Are the last two dimensions the same but for rows that are cut or joined at whole tiles?
+int64_t rowsOf(const ArrayType& ref) { return ref.shape.size() < 2 ? 1 : ref.shape[ref.shape.size() - 2]; }
+
+/// No padding between the rows of one tile and those of the next.
+bool isContiguous(const Chip& chip, const ArrayType& ref) {
+  const int64_t rows = rowsOf(ref);
+  return rows % tileRows(chip, ref.dtype, rows) == 0 || elements(ref.shape) == rows * ref.shape.back();
+}
+
+/// Do the last two dimensions stay, but for rows that are split or joined at whole tiles, or in memory whose rows
+/// follow each other as they do in an array without tiles?
 bool keepsTiles(const Chip& chip, const ArrayType& from, const ArrayType& to) {
   if (from.shape.empty() || to.shape.empty()) return false;
-  const auto bytes = elementBits(from.dtype);
-  if (bytes == 32 && from.shape.back() == kLanes && (to.shape.back() % kLanes == 0)) return true;  // rows are linear
-  if (bytes == 32 && from.shape.size() == 1 && to.shape.back() == kLanes) return true;
-  if (from.shape.back() != to.shape.back()) return false;
-  if (from.shape.size() < 2 || to.shape.size() < 2) return from.shape.size() == to.shape.size();
-  const int64_t rows = from.shape[from.shape.size() - 2], newRows = to.shape[to.shape.size() - 2];
-  if (rows == newRows) return true;
+  const bool isWords = elementBits(from.dtype) == 32;
+  const int64_t lanes = from.shape.back(), newLanes = to.shape.back();
+  if (from.shape.size() == 1 || to.shape.size() == 1) {
+    const bool isLinear =
+        isWords && (from.shape.size() == 1 ? newLanes == kLanes : lanes == kLanes && newLanes % kLanes == 0);
+    return isLinear || (from.shape.size() == to.shape.size() && lanes == newLanes);
+  }
+  const int64_t rows = rowsOf(from), newRows = rowsOf(to);
+  const bool isOneTileWide = isWords && lanes <= kLanes;
+  if (lanes == newLanes && rows == newRows && !isOneTileWide) return true;
+  if (!isContiguous(chip, from)) return false;
+  const bool hasWholeLanes = lanes % kLanes == 0 && newLanes % kLanes == 0;
+  if (isWords && hasWholeLanes && (rows == 1 || lanes == kLanes)) return true;
+  if (lanes != newLanes) return false;
   const int64_t tile = tileRows(chip, from.dtype, rows);
-  return rows % tile == 0 && newRows % tile == 0;
+  return isOneTileWide || (rows % tile == 0 && newRows % tile == 0);
 }
 
 void onRefReshape(mlir::Operation* op, const Judge& judge) {
@@ -133,13 +149,21 @@ void onRefReshape(mlir::Operation* op, const Judge& judge) {
   const auto view = viewOf(reshape.getInput());
   const auto from = arrayTypeOf(reshape.getInput().getType()), to = arrayTypeOf(reshape.getType());
   if (!view || !from || !to || !view->isTiled() || keepsTiles(judge.chip, *from, *to)) return;
+  const int64_t tile = view->rank() >= 2 ? tileRows(judge.chip, from->dtype, rowsOf(*from)) : kLanes;
+  if (from->shape.size() >= 2 && !isContiguous(judge.chip, *from)) {
+    judge.refuse(reason::kRefReshape, op->getLoc(),
+                 {.message = "Reshape on a non-contiguous memref: its rows are padded to whole tiles",
+                  .need = fmt::format("a multiple of {} rows", tile),
+                  .have = fmt::format("{} as {}", from->str(), to->str()),
+                  .help = "reshape the value that is loaded, or make the rows whole tiles"});
+    return;
+  }
   judge.refuse(
       reason::kRefReshape, op->getLoc(),
       {.message = "memref reshape: Supported only when tiled dimensions remain unchanged, except for tile-aligned "
                   "folding or unfolding",
-       .need = fmt::format(
-           "the last dimension {}, and rows cut at multiples of {}", from->shape.empty() ? 1 : from->shape.back(),
-           view->rank() >= 2 ? tileRows(judge.chip, from->dtype, from->shape[from->shape.size() - 2]) : kLanes),
+       .need = fmt::format("the last dimension {}, and rows cut at multiples of {}",
+                           from->shape.empty() ? 1 : from->shape.back(), tile),
        .have = fmt::format("{} as {}", from->str(), to->str()),
        .help = "reshape the value that is loaded, or the array outside of the kernel"});
 }

@@ -1,0 +1,83 @@
+// Reshapes of refs, as TPU compilers take and refuse them.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "RuleTesting.h"
+
+namespace smalti::tpu {
+namespace {
+
+using testing::refusalOf;
+
+/// A kernel that views scratch of one shape as another.
+std::string refusalOfReshape(std::string_view chip, std::string_view from, std::string_view to) {
+  return refusalOf(chip, {16, 128},
+                   fmt::format(R"MLIR(module {{
+  func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>, %o: memref<8x128xf32, #tpu.memory_space<vmem>>,
+                    %s0: memref<{0}, #tpu.memory_space<vmem>>)
+      attributes {{dimension_semantics = [#tpu.dimension_semantics<arbitrary>], iteration_bounds = array<i64: 2>,
+                  scalar_prefetch = 1 : i64, scratch_operands = 1 : i64, tpu.core_type = #tpu.core_type<tc>,
+                  window_params = [{{transform_indices = @map, window_bounds = array<i64: 8, 128>}},
+                                   {{transform_indices = @map, window_bounds = array<i64: 8, 128>}}]}} {{
+    %v = tpu.memref_reshape %s0 : memref<{0}, #tpu.memory_space<vmem>> -> memref<{1}, #tpu.memory_space<vmem>>
+    return
+  }}
+  func.func @map(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>) -> (i32, i32) {{
+    %zero = arith.constant 0 : i32
+    return %i, %zero : i32, i32
+  }}
+}}
+)MLIR",
+                               from, to));
+}
+
+// Verdicts of libtpu for v5e, v6e and v7x.
+TEST(TpuRefReshapes, RefsWhoseRowsAreLinearInMemoryBecomeAnythingOfWholeLanes) {
+  for (const auto& [from, to] : {std::pair("16x1x256xf32", "32x128xf32"),
+                                 {"16x1x384xf32", "48x128xf32"},
+                                 {"4x8x1x256xf32", "64x128xf32"},
+                                 {"16x1x512xf32", "8x1x1024xf32"},
+                                 {"16x1x512xf32", "16x4x128xf32"},
+                                 {"5x1x256xi32", "10x128xi32"},
+                                 {"1x512xf32", "2x256xf32"},
+                                 {"64x128xf32", "32x256xf32"},
+                                 {"6x128xf32", "2x3x128xf32"},
+                                 {"16x4x128xf32", "64x128xf32"},
+                                 {"5x64xf32", "5x1x64xf32"},
+                                 {"1x3x64xi32", "3x1x64xi32"},
+                                 {"16x1x200xf32", "16x200xf32"},
+                                 {"6x12x200xf32", "2x3x12x200xf32"},
+                                 {"6x5x128xbf16", "2x3x5x128xbf16"}})
+    for (const char* chip : {"v5e", "v6e", "v7x"})
+      EXPECT_EQ(refusalOfReshape(chip, from, to), "") << from << " as " << to << " on " << chip;
+}
+
+TEST(TpuRefReshapes, OthersAreRefused) {
+  for (const auto& [from, to] : {std::pair("16x1x256xbf16", "32x128xbf16"),
+                                 {"16x2x256xf32", "64x128xf32"},
+                                 {"16x8x256xf32", "256x128xf32"},
+                                 {"16x256xf32", "16x1x256xf32"},
+                                 {"16x1x64xf32", "8x128xf32"},
+                                 {"2x6x128xf32", "6x256xf32"},
+                                 {"3x5x128xf32", "3x1x5x128xf32"},
+                                 {"6x5x64xf32", "2x3x5x64xf32"},
+                                 {"2x3x64xf32", "1x384xf32"}})
+    for (const char* chip : {"v5e", "v6e", "v7x"})
+      EXPECT_NE(refusalOfReshape(chip, from, to).find("error[SM6621]"), std::string::npos) << from << " as " << to;
+}
+
+TEST(TpuRefReshapes, SM6621_PaddedRows) {
+  EXPECT_EQ(refusalOfReshape("v5e", "3x5x128xf32", "15x128xf32"),
+            R"MESSAGE(error[SM6621]: Reshape on a non-contiguous memref: its rows are padded to whole tiles
+  --> k.mlir:8:10
+   in kernel 'kernel'
+   in chip v5e
+  need: a multiple of 8 rows
+  have: f32[3,5,128] as f32[15,128]
+  help: reshape the value that is loaded, or make the rows whole tiles
+)MESSAGE");
+}
+
+}  // namespace
+}  // namespace smalti::tpu
