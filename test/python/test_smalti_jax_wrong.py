@@ -66,6 +66,40 @@ def test_an_index_map_that_leaves_the_array():
     fine()
 
 
+def more_rows_than_there_are(x):
+    rows = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    kernel = lambda x, o: o.__setitem__(..., x[...])
+    return pl.pallas_call(kernel, grid=(3,), in_specs=[rows], out_specs=rows, name="rows",
+                          out_shape=jax.ShapeDtypeStruct((24, 128), jnp.float32))(x)
+
+
+FIRST_LINE = inspect.getsourcelines(more_rows_than_there_are)[1]
+
+
+def test_an_index_map_without_ops_has_the_line_of_its_block_spec():
+    """Nothing in the map `i -> (i, 0)` has a place."""
+    for target in ("cpu", "interpret"):
+        with smalti.jax.using(target=target), pytest.raises(jax.errors.JaxRuntimeError) as caught:
+            jax.block_until_ready(jax.jit(more_rows_than_there_are)(jnp.ones((8, 128))))
+        lines = [text.strip() for text in str(caught.value).splitlines()]
+        start = lines.index("error[SM4111]: the index map of input 0 gives a block outside the array")
+        assert lines[start + 1].startswith(f"--> {__file__}:{FIRST_LINE + 1}:")
+        assert lines[start + 2:start + 6] == [
+            "in kernel 'rows'", "in grid step (1)", "need: at least one element of every block inside f32[8,128]",
+            "have: block index (1, 0), elements [8:16, 0:128]"]
+        assert lines[start + 6] == "help: clamp the block index in the index map, or make the grid smaller"
+    fine()
+
+
+def test_an_exported_index_map_without_ops_has_the_line_of_its_call(bin_dir, tmp_path):
+    exported = jax.export.export(jax.jit(more_rows_than_there_are), platforms=["tpu"])(jnp.ones((8, 128)))
+    (tmp_path / "rows.mlir").write_text(exported.mlir_module())
+    done = subprocess.run([bin_dir / "smalti", "check", tmp_path / "rows.mlir", "--in", "f32[8,128]"], capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    start = lines.index("finding[SM4111]: the index map of input 0 gives a block outside the array")
+    assert lines[start + 1].startswith(f"  --> {__file__}:{FIRST_LINE + 3}:")
+
+
 def test_kernels_of_sparse_cores_are_refused_by_name():
     plsc = pytest.importorskip("jax.experimental.pallas.tpu_sc")
 

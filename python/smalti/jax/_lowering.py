@@ -70,6 +70,7 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
             results = default(_for_a_tpu(ctx), *operands, **{**params, "interpret": False})
         for op in [op.operation for op in block.operations if op.operation not in before]:
             if op.name == "stablehlo.custom_call" and op.attributes["call_target_name"].value == "tpu_custom_call":
+                _give_place(op, _versions.place_of_index_maps(params))
                 devices = _devices(ctx, op)
                 module = module_of(op) if devices == 1 else module_on_devices(op, devices)
                 if devices > 1:
@@ -125,6 +126,13 @@ def _devices(ctx: Any, op: ir.Operation) -> int:
     attributes = op.attributes["mhlo.frontend_attributes"] if "mhlo.frontend_attributes" in op.attributes else {}
     metadata = json.loads(attributes["kernel_metadata"].value) if "kernel_metadata" in attributes else {}
     return mesh.size if talks or json.loads(metadata.get("mesh_axes", "[]")) else 1
+
+
+def _give_place(op: ir.Operation, place: tuple[str, int] | None) -> None:
+    """JAX lowers a call before it says where the call is. Smalti's diagnostics about index maps that have no place of
+    their own say this one."""
+    if place:
+        op.location = ir.Location.file(*place, 0, context=op.context)
 
 
 def _retarget(op: ir.Operation, module: str, settings: _settings.Settings, devices: int) -> None:

@@ -65,6 +65,14 @@ def primitives() -> tuple[Any, ...]:
     return (internal("jax._src.pallas.pallas_call", "pallas_call_p"), internal("jax._src.pallas.mpmd", "mpmd_map_p"))
 
 
+def place_of_index_maps(params: dict[str, Any]) -> tuple[str, int] | None:
+    """File and line of a call's first index map without ops, which the kernel's module has no place for."""
+    mappings = getattr(params.get("grid_mapping"), "block_mappings", ())
+    maps = [mapping.index_map_jaxpr.jaxpr for mapping in mappings]
+    places = [(jaxpr.debug_info.func_filename, jaxpr.debug_info.func_lineno) for jaxpr in maps if not jaxpr.eqns]
+    return next((place for place in places if None not in place), None)
+
+
 def default_lowering(primitive: Any) -> Any:
     lowerings = internal("jax._src.interpreters.mlir", "_lowerings")
     if primitive not in lowerings or not hasattr(lowerings[primitive], "rule"):

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 #include "interop/Interop.h"
 #include "interop/stablehlo/Gspmd.h"
 #include "interop/stablehlo/Parser.h"
+#include "ir/Place.h"
 
 namespace smalti::interop::stablehlo {
 namespace {
@@ -63,6 +66,24 @@ std::string kernelNameIn(const Attr* config) {
     for (const auto& [key, value] : config->entries)
       if (key == "name" && value.kind == Attr::Kind::string) return value.text;
   return {};
+}
+
+bool hasPlace(mlir::func::FuncOp function) {
+  return function
+      .walk([](mlir::Operation* op) {
+        return placeOf(op->getLoc()).known() ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// An index map in which nothing has a place, as one that returns its grid index, gets that of the call.
+void placeIndexMaps(KernelPackage& kernel, const SourcePlace& call) {
+  if (!call.known()) return;
+  const int column = isPythonSource(call.file) ? call.column - 1 : call.column;  // as placeIn reads it
+  const auto location = mlir::FileLineColLoc::get(kernel.module->getContext(), call.file,
+                                                  static_cast<unsigned>(call.line), static_cast<unsigned>(column));
+  for (auto function : kernel.module->getOps<mlir::func::FuncOp>())
+    if (function != kernel.kernelFunction() && !hasPlace(function)) function->setLoc(location);
 }
 
 }  // namespace
@@ -164,6 +185,7 @@ bool Parser::kernelCall(RawOp& raw, Op&) {
                                                     : readMosaicText(parsed->body, *context_, bodyName);
   if (!module) return inKernel(std::move(module.error()), kernel.name);
   kernel.module = std::move(*module);
+  placeIndexMaps(kernel, raw.place);
   if (auto status = finish(kernel); !status) return cursor_.error(std::move(status.error()), raw.at);  // names it
   program_.kernels.push_back(std::move(kernel));
   return true;
