@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -48,13 +49,13 @@ tl::unexpected<Diagnostic> tooLarge(const std::string& path, int64_t maxBytes) {
                .need = fmt::format("at most {} bytes", maxBytes)});
 }
 
-// How long a pipe may be silent: while a process has it open for writing (exporting a module takes JAX some seconds),
-// and while none has.
+// How long a pipe may be silent: while another process has it open (exporting a module takes JAX some seconds), and
+// while none has.
 constexpr int kSilenceSeconds = 60, kNobodySeconds = 2;
 
-/// False when nothing arrived for that long, or no writer is left.
-bool waitForInput(int fd, int seconds) {
-  pollfd waiting{fd, POLLIN, 0};
+/// False when nothing arrived or could be written (`events`) for that long, or no writer is left.
+bool waitForPipe(int fd, short events, int seconds) {
+  pollfd waiting{fd, events, 0};
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
@@ -81,18 +82,29 @@ int writeAll(int fd, std::initializer_list<std::string_view> parts) {
   for (std::string_view bytes : parts)
     while (!error && !bytes.empty()) {
       const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) error = n < 0 ? errno : ENOSPC;
+      const int why = n < 0 ? errno : ENOSPC;
+      if (n < 0 && (why == EINTR || (why == EAGAIN && waitForPipe(fd, POLLOUT, kSilenceSeconds)))) continue;
+      if (n <= 0) error = why == EAGAIN ? ETIMEDOUT : why;
       bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(n, 0)));
     }
   if (::close(fd) != 0 && !error) error = errno;
   return error;
 }
 
-/// A device or a pipe: there is nothing to replace.
-bool isSink(const std::string& path) {
+/// Opens a pipe without blocking; -1 and ENXIO when no process opens it to read.
+int openPipe(const std::string& path) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(kNobodySeconds);
+  while (true) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 || errno != ENXIO || std::chrono::steady_clock::now() > end) return fd;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+/// The type of what is there, if anything is: a bit of `st_mode`.
+mode_t typeAt(const std::string& path) {
   struct stat status;
-  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & S_IFMT : 0;
 }
 
 }  // namespace
@@ -119,7 +131,7 @@ Result<std::string> readFile(const std::string& path, int64_t maxBytes) {
     hasWriter = hasWriter || n > 0 || error == EAGAIN;
     if (n > 0 || error == EINTR) continue;
     const int seconds = hasWriter ? kSilenceSeconds : kNobodySeconds;
-    if (!waitForInput(file.fd, seconds))
+    if (!waitForPipe(file.fd, POLLIN, seconds))
       return cannotRead(path, fmt::format("nothing came through this pipe for {} s", seconds));
     hasWriter = true;
   }
@@ -153,8 +165,15 @@ int replaceFile(const std::string& path, std::initializer_list<std::string_view>
 
 Status writeFile(const std::string& path, std::initializer_list<std::string_view> parts) {
   int error = 0;
-  if (isSink(path)) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const mode_t type = typeAt(path);
+  if (type != 0 && type != S_IFREG && type != S_IFDIR) {  // a device or a pipe: there is nothing to replace
+    const int fd = type == S_IFIFO ? openPipe(path) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENXIO && type == S_IFIFO)
+      return fail({.code = "SM1006",
+                   .message = fmt::format("cannot write '{}': no process reads this pipe", path),
+                   .place = {},
+                   .need = fmt::format("a reader within {} s", kNobodySeconds),
+                   .help = "start the process that reads it first, or write to a file"});
     error = fd < 0 ? errno : writeAll(fd, parts);
   } else {
     error = replaceFile(path, parts);

@@ -81,6 +81,36 @@ TEST_F(File, APipeWithoutWritersTimesOut) {
   EXPECT_EQ(readHead(pipe, 8).error().message, "cannot read '" + pipe + "': it is not a regular file");
 }
 
+TEST_F(File, APipeIsWrittenWhenItsReaderComes) {
+  const std::string pipe = folder + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string text(300'000, 'x');  // more than a pipe holds
+  std::string seen;
+  std::thread reader([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const int fd = ::open(pipe.c_str(), O_RDONLY);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    char part[4096];
+    for (ssize_t n; (n = ::read(fd, part, sizeof part)) > 0;) seen.append(part, static_cast<size_t>(n));
+    ::close(fd);
+  });
+  const auto written = writeFile(pipe, {text});
+  reader.join();
+  ASSERT_TRUE(written) << written.error().str();
+  EXPECT_EQ(seen, text);
+}
+
+TEST_F(File, APipeThatNobodyReadsIsNotWaitedForLong) {
+  const std::string pipe = folder + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto written = writeFile(pipe, {"x"});
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().str(), "error[SM1006]: cannot write '" + pipe +
+                                       "': no process reads this pipe\n  need: a reader within 2 s\n"
+                                       "  help: start the process that reads it first, or write to a file\n");
+  EXPECT_TRUE(writeFile("/dev/null", {"x"}));
+}
+
 TEST_F(File, TheHeadOfAFileIsReadAlone) {
   const std::string path = folder + "/text";
   ASSERT_TRUE(writeFile(path, {"12345"}));
