@@ -2,10 +2,11 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
+#include "LspGuard.h"
 #include "ir/Dialects.h"
 
 int main(int argc, char** argv) {
   mlir::DialectRegistry registry;
   smalti::registerKernelDialects(registry);
-  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry)) ? 1 : 0;
+  return smalti::runGuarded([&] { return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry)) ? 1 : 0; });
 }
