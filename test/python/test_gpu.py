@@ -428,6 +428,40 @@ def test_decoding_streams_pages(run, tmp_path, lengths):
     np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
 
 
+def test_products_without_users_are_not_copied(run, tmp_path):
+    """More chunks than stages: whoever copied them would wait for a product that is never computed."""
+    (tmp_path / "unused.mlir").write_text("""module {
+  func.func @k(%i: i32, %x: memref<8x128xbf16, #tpu.memory_space<vmem>>, %y: memref<128x128xbf16, #tpu.memory_space<vmem>>,
+      %o: memref<8x128xf32, #tpu.memory_space<vmem>>) attributes {dimension_semantics = [#tpu.dimension_semantics<arbitrary>],
+      iteration_bounds = array<i64: 16>, scalar_prefetch = 0 : i64, scratch_operands = 0 : i64, tpu.core_type = #tpu.core_type<tc>,
+      window_params = [{transform_indices = @rows, window_bounds = array<i64: 8, 128>},
+                       {transform_indices = @all, window_bounds = array<i64: 128, 128>},
+                       {transform_indices = @rows, window_bounds = array<i64: 8, 128>}]} {
+    %c0 = arith.constant 0 : index
+    %a = vector.load %x[%c0, %c0] : memref<8x128xbf16, #tpu.memory_space<vmem>>, vector<8x128xbf16>
+    %b = vector.load %y[%c0, %c0] : memref<128x128xbf16, #tpu.memory_space<vmem>>, vector<128x128xbf16>
+    %z = arith.constant dense<0.0> : vector<8x128xf32>
+    %one = arith.constant dense<1.0> : vector<8x128xf32>
+    %p = tpu.matmul %a, %b, %z {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = false} : vector<8x128xbf16>, vector<128x128xbf16>, vector<8x128xf32> -> vector<8x128xf32>
+    tpu.vector_store %o[%c0, %c0], %one {strides = array<i32>} : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>,
+    return
+  }
+  func.func @rows(%i: i32) -> (i32, i32) {
+    %c0 = arith.constant 0 : i32
+    return %i, %c0 : i32, i32
+  }
+  func.func @all(%i: i32) -> (i32, i32) {
+    %c0 = arith.constant 0 : i32
+    return %c0, %c0 : i32, i32
+  }
+}
+""")
+    arrays = ["--in", "bf16[128,128]", "--in", "bf16[128,128]", "--out-shape", "f32[128,128]"]
+    done = run("run", "unused.mlir", *arrays, "--target", "cuda-host", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert (np.load(tmp_path / "out/out0.npy") == 1).all()
+
+
 @pytest.mark.parametrize("dtype, elements", [("f32", 4), ("bf16", 8), ("i8", 8)])
 def test_elements_are_accessed_by_16_bytes(run, tmp_path, dtype, elements):
     """A thread loads and stores consecutive elements at once; without values that threads share there is no barrier."""

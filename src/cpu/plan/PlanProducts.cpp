@@ -34,13 +34,23 @@ std::optional<KnownMatrix> matrixOf(const MemoryView& v, int64_t rows, int64_t c
   return std::nullopt;
 }
 
-/// The view if it is such a matrix, else a copy, of which no grid step knows anything.
-MemoryView readableAsMatrix(const MemoryView& v, int64_t rows, int64_t columns) {
-  return matrixOf(v, rows, columns) ? v : BodyPlanner::denseCopy(v);
+/// An operand that products can read, and its dimensions of rows and columns.
+struct MatrixOperand {
+  MemoryView view;
+  int64_t rows, columns;
+};
+
+/// The rows and columns of the view, without its batch, in memory of their own, of which no grid step knows anything.
+MatrixOperand copiedMatrix(const MemoryView& v, int64_t rows, int64_t columns) {
+  Shape shape;
+  for (const int64_t d : {rows, columns}) shape.push_back(d < 0 ? 1 : v.shape[static_cast<size_t>(d)]);
+  return {BodyPlanner::allocate(v.dtype, shape), 0, 1};
 }
-KnownMatrix matrixIn(const MemoryView& v, int64_t rows, int64_t columns) {
-  return *matrixOf(readableAsMatrix(v, rows, columns), rows, columns);
+/// The view, copied if its matrix is not one that products can read.
+MatrixOperand readableMatrix(const MemoryView& v, int64_t rows, int64_t columns) {
+  return matrixOf(v, rows, columns) ? MatrixOperand{v, rows, columns} : copiedMatrix(v, rows, columns);
 }
+KnownMatrix matrixOf(const MatrixOperand& o) { return *matrixOf(o.view, o.rows, o.columns); }
 
 std::optional<int64_t> rowBytes(const KnownMatrix& m, DType dtype) {
   return m.leading ? std::optional(*m.leading * storage_bytes(dtype)) : std::nullopt;
@@ -202,11 +212,12 @@ class MatmulPlanner {
 
   void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const MemoryView& lhs, const MemoryView& given,
                GemmShape shape) {
-    KnownMatrix a = matrixIn(lhs, lhsSide.free, lhsSide.contracting);
+    KnownMatrix a = matrixOf(readableMatrix(lhs, lhsSide.free, lhsSide.contracting));
     if (shape.roundsB && a.transposed)  // only skinny products round, which read rows of A
-      a = *matrixOf(BodyPlanner::denseCopy(lhs), lhsSide.free, lhsSide.contracting);
-    const MemoryView rhs = readableAsMatrix(given, rhsSide.contracting, rhsSide.free);
-    const KnownMatrix b = matrixIn(rhs, rhsSide.contracting, rhsSide.free);
+      a = matrixOf(copiedMatrix(lhs, lhsSide.free, lhsSide.contracting));
+    const MatrixOperand right = readableMatrix(given, rhsSide.contracting, rhsSide.free);
+    const MemoryView& rhs = right.view;
+    const KnownMatrix b = matrixOf(right);
     shape.transposedA = a.transposed;
     shape.transposedB = b.transposed;
     shape.addsRow = made_.addedRow != nullptr;
@@ -248,19 +259,20 @@ class MatmulPlanner {
   void productOfBlocks(const ProductSide& lhsSide, const ProductSide& rhsSide, const MemoryView& lhs,
                        const std::vector<MemoryView>& blocks, GemmShape shape) {
     const auto readable = [&](const MemoryView& block) {
-      return readableAsMatrix(block, rhsSide.contracting, rhsSide.free);
+      return readableMatrix(block, rhsSide.contracting, rhsSide.free);
     };
-    const KnownMatrix first = matrixIn(blocks.front(), rhsSide.contracting, rhsSide.free);
+    const MatrixOperand front = readable(blocks.front());
+    const KnownMatrix first = matrixOf(front);
     if (first.leading && llvm::all_of(blocks, [&](const MemoryView& block) {
-          const KnownMatrix b = matrixIn(block, rhsSide.contracting, rhsSide.free);
+          const KnownMatrix b = matrixOf(readable(block));
           return b.transposed == first.transposed && b.leading == first.leading;
         })) {
       GemmShape joined = shape;
-      joined.transposedA = matrixIn(lhs, lhsSide.free, lhsSide.contracting).transposed;
+      joined.transposedA = matrixOf(readableMatrix(lhs, lhsSide.free, lhsSide.contracting)).transposed;
       joined.transposedB = first.transposed;
       ProductPlan plan = cpu::planProduct({.shape = joined,
                                            .blocksOfB = static_cast<int64_t>(blocks.size()),
-                                           .nextBIsKnown = readable(blocks[0]).isNextKnown,
+                                           .nextBIsKnown = front.view.isNextKnown,
                                            .rowBytesOfB = rowBytes(first, shape.b)},
                                           p_.processor);
       if (plan.isSkinny()) {

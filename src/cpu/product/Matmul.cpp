@@ -31,13 +31,26 @@ std::optional<Matrix> matrixOf(NativeLowering& l, const View& v, int64_t rows, i
   return std::nullopt;
 }
 
-/// The view if it is such a matrix, else a copy, of which no grid step knows anything.
-View readableAsMatrix(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
-  return matrixOf(l, v, rows, columns) ? v : l.denseCopy(v);
+/// An operand that products can read, and its dimensions of rows and columns.
+struct MatrixOperand {
+  View view;
+  int64_t rows, columns;
+};
+
+/// The rows and columns of the view, without its batch, in memory of their own, of which no grid step knows anything.
+MatrixOperand copiedMatrix(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
+  View matrix{.dtype = v.dtype, .base = v.base, .memory = v.memory};
+  for (const int64_t d : {rows, columns}) {
+    matrix.shape.push_back(d < 0 ? 1 : v.shape[static_cast<size_t>(d)]);
+    matrix.strides.push_back(d < 0 ? l.index(1) : v.strides[static_cast<size_t>(d)]);
+  }
+  return {l.denseCopy(matrix), 0, 1};
 }
-Matrix matrixIn(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
-  return *matrixOf(l, readableAsMatrix(l, v, rows, columns), rows, columns);
+/// The view, copied if its matrix is not one that products can read.
+MatrixOperand readableMatrix(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
+  return matrixOf(l, v, rows, columns) ? MatrixOperand{v, rows, columns} : copiedMatrix(l, v, rows, columns);
 }
+Matrix matrixOf(NativeLowering& l, const MatrixOperand& o) { return *matrixOf(l, o.view, o.rows, o.columns); }
 
 class MatmulLowering {
  public:
@@ -146,10 +159,12 @@ class MatmulLowering {
     const ProductPlan* some = plan_.neededRows ? next() : nullptr;
     const ProductPlan* whole = next();
     if (!whole || (plan_.neededRows && !some)) return;
-    Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting);
-    if (whole->shape.roundsB && a.transposed) a = *matrixOf(l_, l_.denseCopy(lhs), lhsSide.free, lhsSide.contracting);
-    const View rhs = readableAsMatrix(l_, given, rhsSide.contracting, rhsSide.free);
-    const Matrix b = matrixIn(l_, rhs, rhsSide.contracting, rhsSide.free);
+    Matrix a = matrixOf(l_, readableMatrix(l_, lhs, lhsSide.free, lhsSide.contracting));
+    if (whole->shape.roundsB && a.transposed)
+      a = matrixOf(l_, copiedMatrix(l_, lhs, lhsSide.free, lhsSide.contracting));
+    const MatrixOperand right = readableMatrix(l_, given, rhsSide.contracting, rhsSide.free);
+    const View& rhs = right.view;
+    const Matrix b = matrixOf(l_, right);
     // The last dimensions of the result are the free ones of the left operand, then of the right one.
     Reg leading = lhsSide.free < 0 ? l_.index(whole->shape.n) : result.strides[resultRow_];
     const auto all = [&] { emitMatrices(*whole, a, b, rhs, result, leading); };
@@ -241,12 +256,12 @@ class MatmulLowering {
                        const std::vector<View>& blocks, const View& result) {
     const ProductPlan* plan = next();
     if (!plan) return;
-    std::vector<View> all;
-    for (const View& block : blocks) all.push_back(readableAsMatrix(l_, block, rhsSide.contracting, rhsSide.free));
-    const Matrix a = matrixIn(l_, lhs, lhsSide.free, lhsSide.contracting),
-                 first = matrixIn(l_, all.front(), rhsSide.contracting, rhsSide.free);
+    std::vector<MatrixOperand> all;
+    for (const View& block : blocks) all.push_back(readableMatrix(l_, block, rhsSide.contracting, rhsSide.free));
+    const Matrix a = matrixOf(l_, readableMatrix(l_, lhs, lhsSide.free, lhsSide.contracting)),
+                 first = matrixOf(l_, all.front());
     RowProduct p{plan->shape, a.base, a.leading, {}, first.leading, result.base, result.strides[0]};
-    for (const View& block : all) p.b.push_back({block.base, block.hints.nextStepOffset});
+    for (const MatrixOperand& block : all) p.b.push_back({block.view.base, block.view.hints.nextStepOffset});
     emitSkinnyGemm(l_, *plan, p);
   }
 

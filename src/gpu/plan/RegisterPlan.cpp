@@ -11,6 +11,7 @@
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 #include "ir/facts/DotDimensions.h"
+#include "ir/facts/Liveness.h"
 #include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -92,7 +93,9 @@ class RegisterPlanner {
 
   RegisterPlan run() {
     std::vector<std::pair<mlir::Operation*, ProductShape>> products;
+    const Liveness liveness(arguments_.function());
     arguments_.function().walk([&](mlir::Operation* op) {
+      if (liveness.dead(op)) return;  // no code computes it: its operands are not copied either
       if (auto shape = productShape(*op, architecture_)) products.emplace_back(op, *shape);
     });
     for (const auto& [op, shape] : products)

@@ -71,6 +71,8 @@ class Loop {
   bool isSliceAt(const Op& op, size_t firstStart, const Shape& sizes, const Shape& whole);
 
   TracedOperand operand(const Shape& array, DType t, bool perStep, const TracedKernel& k) const;
+  /// In the kernel's body.
+  const Array& value(ValueId) const;
   Array compute(const Op& op) const;
 
   const Op& loop_;
@@ -156,7 +158,9 @@ bool Loop::putsSlice(const Op& op, size_t& carry) const {
 bool Loop::findBody() {
   int64_t elements = 0, multiplications = 0;
   for (const Op& op : body_.ops) {
-    if (op.name == "return" || op.results[0] == returned()[counter_]) continue;
+    if (op.name == "return") continue;
+    if (op.results.empty()) return false;
+    if (op.results[0] == returned()[counter_]) continue;
     if (op.name == "constant" && constants_.contains(op.results[0])) continue;
     if (op.name == "dynamic_slice" && takesSlice(op)) continue;
     if (size_t carry = 0; op.name == "dynamic_update_slice" && putsSlice(op, carry)) {
@@ -184,18 +188,22 @@ bool Loop::findBody() {
   // Any other value from outside.
   std::set<ValueId> inside;
   for (const Op& op : body_.ops) inside.insert(op.results.begin(), op.results.end());
+  std::vector<ValueId> used;
   for (const Op& op : body_.ops) {
     if (op.name == "return" || slices_.contains(op.results[0]) || op.name == "dynamic_update_slice" ||
         op.results[0] == returned()[counter_] || indices_.contains(op.results[0]))
       continue;
-    for (const ValueId v : op.operands) {
-      const auto i = argument(v);
-      if (inside.contains(v) || (i && (*i == counter_ || !isUnchanged(*i)))) continue;
-      const ValueId from = outside(v);
-      if (constants_.contains(from)) continue;
-      if (types_[from].shape.empty()) return false;
-      if (std::find(whole_.begin(), whole_.end(), from) == whole_.end()) whole_.push_back(from);
-    }
+    used.insert(used.end(), op.operands.begin(), op.operands.end());
+  }
+  for (const size_t i : carries_) used.push_back(returned()[i]);
+  for (const auto& [i, v] : stacked_) used.push_back(v);
+  for (const ValueId v : used) {
+    const auto i = argument(v);
+    if (inside.contains(v) || (i && (*i == counter_ || !isUnchanged(*i)))) continue;
+    const ValueId from = outside(v);
+    if (constants_.contains(from)) continue;
+    if (types_[from].shape.empty()) return false;
+    if (std::find(whole_.begin(), whole_.end(), from) == whole_.end()) whole_.push_back(from);
   }
   const auto isBlock = [&](ValueId v) {
     const DType t = types_[v].dtype;
@@ -227,11 +235,12 @@ TracedOperand Loop::operand(const Shape& array, DType t, bool perStep, const Tra
   return o;
 }
 
+const Array& Loop::value(ValueId v) const {
+  const auto constant = constants_.find(v);
+  return constant == constants_.end() ? values_.at(v) : constant->second;
+}
+
 Array Loop::compute(const Op& op) const {
-  const auto value = [&](ValueId v) -> const Array& {
-    if (const auto constant = constants_.find(v); constant != constants_.end()) return constant->second;
-    return values_.at(v);
-  };
   const ArrayType& type = types_[op.results[0]];
   if (const std::string reduction = reductionOf(op); !reduction.empty()) {
     const Axes axes{.axes = std::get<std::vector<int64_t>>(*op.find("dimensions"))};
@@ -300,8 +309,8 @@ LoopKernel Loop::make() {
       values_[op.results[0]] = compute(op);
     }
     size_t ref = firstResult;
-    for (const size_t i : carries_) refs[ref++][{Index(_)}] = values_.at(returned()[i]);
-    for (const auto& [i, v] : stacked_) refs[ref++][{Index(_)}] = values_.at(v);
+    for (const size_t i : carries_) refs[ref++][{Index(_)}] = value(returned()[i]);
+    for (const auto& [i, v] : stacked_) refs[ref++][{Index(_)}] = value(v);
   });
   return made;
 }

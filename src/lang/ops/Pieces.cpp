@@ -1,5 +1,6 @@
 // Ops that cut arrays apart, put them together and pick elements.
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -73,6 +74,7 @@ std::string takenType(const TypedOp& op) {
 std::vector<Array> expandTakeAlongAxis(const OpCall& call) {
   const Array &x = call.operands[0], &indices = call.operands[1];
   const auto axis = call.attribute<int64_t>("dimension");
+  if (call.results[0].elements() == 0) return {full(call.results[0].shape, 0, call.results[0].dtype)};
   Shape shape = indices.shape();
   shape.push_back(1);
   std::vector<int64_t> others;
@@ -320,8 +322,12 @@ Array take_along_axis(const Operand& x, const Operand& indices, int64_t axis) {
   from = to = lang::broadcastShape("take_along_axis", {&a, &b});
   from[axis] = x.shape()[axis];
   to[axis] = indices.shape()[axis];
-  return lang::bind1(lang::kPieceOps["take_along_axis"],
-                     {lang::broadcastTo(x.array(), from), lang::prepare(indices, DType::i32, to)}, {x.dtype(), to},
+  // The op takes unsigned indices modulo the size, which of negative ones is another element unless it divides 2³².
+  Array at = lang::prepare(indices, DType::i32, to);
+  const bool dividesAll = std::has_single_bit(static_cast<uint64_t>(from[axis]));
+  if (!is_unsigned_integer(indices.dtype()) && from[axis] > 0 && !dividesAll)
+    at = mod(at, static_cast<int32_t>(from[axis]));
+  return lang::bind1(lang::kPieceOps["take_along_axis"], {lang::broadcastTo(x.array(), from), at}, {x.dtype(), to},
                      {{"dimension", axis}});
 }
 

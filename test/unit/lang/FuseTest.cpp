@@ -146,6 +146,35 @@ TEST(Fuse, AScanIsOneKernelWhoseGridIsItsSteps) {
   }
 }
 
+/// The next carry, or what a step stores, need not be computed in the step.
+TEST(Fuse, AScanMayReturnValuesFromOutside) {
+  const Array outer = some({8, 128}, 3), steps = some({5, 8, 128}, 4);
+  const auto carry = [](std::span<const Array> in) {
+    const auto [last, sums] =
+        pl::scan([&](const Array& c, const Array& x) { return std::pair{in[0], c + x}; }, pl::zeros({8, 128}), in[1]);
+    return Arrays{last, sums};
+  };
+  EXPECT_EQ(count(fusedLikeOps(carry, {outer, steps}).function.ops, "kernel_call"), 1U);
+  const auto constant = [](std::span<const Array> in) {
+    const auto [last, sums] =
+        pl::scan([](const Array& c, const Array& x) { return std::pair{pl::full({8, 128}, 2.0f), c + x}; },
+                 pl::zeros({8, 128}), in[0]);
+    return Arrays{last, sums};
+  };
+  fusedLikeOps(constant, {steps});
+  const auto stored = [](std::span<const Array> in) {
+    const auto step = [&](const Array& i, const Array& c) { return pl::dynamic_update_slice(c, in[0], {i, 0, 0}); };
+    return Arrays{pl::fori_loop(0, 5, step, in[1])};
+  };
+  fusedLikeOps(stored, {some({1, 8, 128}, 3), steps});
+  const auto unchanged = [](std::span<const Array> in) {
+    const auto step = [](const Array& c, const Array& x) { return std::pair{c, c}; };
+    const auto [last, all] = pl::scan(step, in[0], in[1]);
+    return Arrays{last, all};
+  };
+  fusedLikeOps(unchanged, {outer, steps});
+}
+
 TEST(Fuse, LoopsThatAreNoScansStay) {
   const auto f = [](std::span<const Array> in) {
     const Array looped = pl::fori_loop(

@@ -305,4 +305,20 @@ TEST(OpsErrors, SM6307_ReachesOutsideTheOperand) {
   EXPECT_EQ(sliced.error().need, "0 <= start <= limit <= 8 in axis 0");
 }
 
+/// Index i is i modulo the size, whatever the size: as numpy's take_along_axis for those of the array.
+TEST(Ops, TakeAlongAxisCountsNegativeIndicesFromTheEnd) {
+  for (const int64_t size : {1, 2, 3, 5, 7, 8, 100}) {
+    std::vector<float> values;
+    std::vector<int32_t> indices;
+    for (int64_t i = 0; i < size; ++i) values.push_back(static_cast<float>(10 * i));
+    for (int64_t i = -size; i < size; ++i) indices.push_back(static_cast<int32_t>(i));
+    const Array x = pl::array(values, {size, 1}), at = pl::array(indices, {2 * size, 1});
+    const auto take = [](const Array& from, const Array& i) { return pl::take_along_axis(from, i, 0); };
+    const Array kernel =
+        inKernel([&](const std::vector<Array>& in) { return take(in[0], in[1]); }, {x, at}, pl::zeros({2 * size, 1}));
+    for (const Array& got : {take(x, at), kernel, Array(pl::jit(take)(x, at))})
+      for (int64_t i = 0; i < 2 * size; ++i) EXPECT_EQ(got.as<float>()[i], values[static_cast<size_t>(i % size)]) << i;
+  }
+}
+
 }  // namespace

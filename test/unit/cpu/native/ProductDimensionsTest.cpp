@@ -75,5 +75,24 @@ TEST(NativeProductDimensions, SeveralFreeAndSeveralContracting) {
     for (const bool added : {false, true}) product(d, added);
 }
 
+/// The batch, and rows or columns, in any place: where the last dimension is neither, a matrix is copied.
+TEST(NativeProductDimensions, InEveryOrder) {
+  const Shape sizes{3, 12, 20};  // batch, rows or columns, depth
+  std::vector<Shape> orders;
+  Shape order{0, 1, 2};
+  do orders.push_back(order);
+  while (std::next_permutation(order.begin(), order.end()));
+  ASSERT_EQ(orders.size(), 6U);
+  const auto at = [](const Shape& in, int64_t what) { return std::find(in.begin(), in.end(), what) - in.begin(); };
+  for (const int64_t rows : {1, 4, 12})
+    for (const Shape& left : orders)
+      for (const Shape& right : orders) {
+        Shape lhs, rhs;
+        for (const int64_t d : left) lhs.push_back(d == 1 ? rows : sizes[static_cast<size_t>(d)]);
+        for (const int64_t d : right) rhs.push_back(sizes[static_cast<size_t>(d)]);
+        product({lhs, rhs, {at(left, 2)}, {at(right, 2)}, {at(left, 0)}, {at(right, 0)}}, false);
+      }
+}
+
 }  // namespace
 }  // namespace smalti::cpu::testing
