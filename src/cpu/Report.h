@@ -23,7 +23,7 @@ struct NativeReport {
   int64_t arenaBytes = 0;                  ///< for values and packed operands, per thread
   std::vector<std::string> matmuls;        ///< one line per product: shape, tile, blocks
   int sharedAxes = 0;                      ///< leading grid axes that threads share
-  std::string inOrder;                     ///< why threads do not share more axes (Parallel.h)
+  std::string sequentialReason;            ///< why threads do not share more axes (Parallel.h)
   std::vector<std::string> interpreted;    ///< ops without native code, which src/eval computes; one line per kind
   std::shared_ptr<const KernelPlan> plan;  ///< the decisions (plan/KernelPlan.h); null: the code is from the cache
 };

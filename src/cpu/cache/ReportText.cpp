@@ -19,7 +19,7 @@ std::optional<int64_t> number(std::string_view text) {
 std::string reportText(const NativeReport& report) {
   std::string text = fmt::format("object {}\narena {}\n", report.compile.objectBytes, report.arenaBytes);
   for (const std::string& line : report.matmuls) text += fmt::format("matmul {}\n", line);
-  if (!report.inOrder.empty()) text += fmt::format("order {}\n", report.inOrder);
+  if (!report.sequentialReason.empty()) text += fmt::format("order {}\n", report.sequentialReason);
   return text;
 }
 
@@ -37,7 +37,7 @@ std::optional<NativeReport> readReport(std::string_view text) {
     if (name == "matmul") {
       report.matmuls.emplace_back(value);
     } else if (name == "order") {
-      report.inOrder = value;
+      report.sequentialReason = value;
     } else {
       const auto n = number(value);
       if (!n || (name != "object" && name != "arena")) return std::nullopt;

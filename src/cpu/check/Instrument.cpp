@@ -285,7 +285,7 @@ class Instrumenter {
     }
     auto bits = mlir::VectorType::get(shape, b_.getI1Type());
     mlir::Value inside;
-    for (const Edge& e : edges) inside = logicalAnd(inside, isBefore(e.left, e.axis, bits));
+    for (const Edge& e : edges) inside = logicalAnd(b_, kernel_.getLoc(), inside, isBefore(e.left, e.axis, bits));
     storeWhole(inside, shadowOf(ref));
   }
 
@@ -301,11 +301,13 @@ class Instrumenter {
       const mlir::Value first = mlir::arith::IndexCastOp::create(b_, at, b_.getI32Type(), indices[e.axis]);
       const mlir::Value left = mlir::arith::SubIOp::create(b_, at, e.left, first);
       if (e.axis >= dropped) {
-        inside = logicalAnd(inside, isBefore(left, static_cast<unsigned>(e.axis - dropped), vector));
+        inside =
+            logicalAnd(b_, kernel_.getLoc(), inside, isBefore(left, static_cast<unsigned>(e.axis - dropped), vector));
         continue;
       }
       const mlir::Value one = compare(mlir::arith::CmpIPredicate::sgt, left, i32(0));
-      inside = logicalAnd(inside, vector ? mlir::vector::BroadcastOp::create(b_, at, vector, one).getResult() : one);
+      inside = logicalAnd(b_, kernel_.getLoc(), inside,
+                          vector ? mlir::vector::BroadcastOp::create(b_, at, vector, one).getResult() : one);
     }
     return inside;
   }
@@ -317,9 +319,6 @@ class Instrumenter {
     const mlir::Value position =
         tpu::IotaOp::create(b_, at, numbers, llvm::ArrayRef<int32_t>{static_cast<int32_t>(axis)});
     return compare(mlir::arith::CmpIPredicate::slt, position, mlir::vector::BroadcastOp::create(b_, at, numbers, left));
-  }
-  mlir::Value logicalAnd(mlir::Value a, mlir::Value b) {
-    return a ? mlir::arith::AndIOp::create(b_, kernel_.getLoc(), a, b).getResult() : b;
   }
 
   void storeWhole(mlir::Value value, mlir::Value ref) {

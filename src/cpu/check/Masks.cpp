@@ -41,11 +41,6 @@ mlir::Value reduceMask(mlir::OpBuilder& b, mlir::Location at, mlir::Value mask, 
   return mlir::arith::CmpIOp::create(b, at, mlir::arith::CmpIPredicate::ne, all, splat(0));
 }
 
-mlir::Value logicalAnd(mlir::OpBuilder& b, mlir::Location at, mlir::Value x, mlir::Value y) {
-  if (!x || !y) return x ? x : y;
-  return mlir::arith::AndIOp::create(b, at, x, y);
-}
-
 mlir::Value broadcast(mlir::OpBuilder& b, mlir::Location at, mlir::Value mask, mlir::Type type) {
   if (mask.getType() == type) return mask;
   return mlir::vector::BroadcastOp::create(b, at, type, mask);
@@ -112,6 +107,11 @@ mlir::Value productMask(mlir::OpBuilder& b, mlir::Operation& op, const MaskMap& 
 }
 
 }  // namespace
+
+mlir::Value logicalAnd(mlir::OpBuilder& b, mlir::Location at, mlir::Value x, mlir::Value y) {
+  if (!x || !y) return x ? x : y;
+  return mlir::arith::AndIOp::create(b, at, x, y);
+}
 
 MaskRule maskRuleOf(mlir::Operation& op) {
   if (isLoad(op)) return MaskRule::load;

@@ -35,6 +35,9 @@ mlir::Value rootOf(mlir::Value ref);
 /// The same type with i1 elements; refs are in VMEM, where all ops are possible.
 mlir::Type maskType(mlir::Type);
 
+/// Both masks, of one type; null: all defined.
+mlir::Value logicalAnd(mlir::OpBuilder&, mlir::Location, mlir::Value x, mlir::Value y);
+
 using MaskMap = llvm::DenseMap<mlir::Value, mlir::Value>;  ///< no entry: all defined
 
 /// The mask of the op's result, by the rule of the op (not: load, store, ref, allocate, none); null: all defined.

@@ -350,7 +350,7 @@ tl::expected<LoweredKernel, Unsupported> lowerKernel(const PlannedKernel& planne
   const KernelPlan& plan = planned.plan;
   report.plan = std::make_shared<const KernelPlan>(plan);
   report.sharedAxes = plan.grid.sharedAxes;
-  report.inOrder = plan.inOrder;
+  report.sequentialReason = plan.sequentialReason;
   for (const ProductPlan& product : plan.products) report.matmuls.push_back(text(product));
   auto& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);

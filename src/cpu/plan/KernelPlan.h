@@ -12,7 +12,7 @@ namespace smalti::cpu {
 
 struct KernelPlan {
   std::vector<std::string> rewrites{};    ///< that changed the kernel, in order
-  std::string inOrder{};                  ///< why no more grid axes are shared by threads; empty: all that may be are
+  std::string sequentialReason{};         ///< why no more grid axes are shared by threads; empty: all that may be are
   std::vector<std::string> blockNames{};  ///< of the grid's blocks: "input 0"
   GridPlan grid{};
   std::vector<ProductPlan> products{};  ///< in the order of their emission

@@ -171,7 +171,7 @@ tl::expected<PlannedKernel, Unsupported> planKernel(const KernelPackage& package
     made.plan.rewrites.emplace_back("round-in-products");
   }
   const KernelPackage& chosen = made.package();
-  made.plan.inOrder = parallel.reason;
+  made.plan.sequentialReason = parallel.reason;
   auto grid = planGrid(chosen, processor,
                        {.sharedAxes = parallel.axes,
                         .checkBlocks = options.checkBlocks,

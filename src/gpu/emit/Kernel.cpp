@@ -103,7 +103,7 @@ class DeviceKernelEmitter final : StreamSource {
     k.barriers = l_.device.barriers();
     k.prints = l_.prints.ops;
     k.order = plan_.order;
-    k.inOrder = plan_.inOrder;
+    k.sequentialReason = plan_.sequentialReason;
     return k;
   }
   SourcePlace unsupportedAt() const { return l_.unsupportedAt; }

@@ -29,7 +29,7 @@ struct DeviceKernel {
   int streamed = 0, stages = 0;  ///< products whose operands are copied ahead over the steps of the grid; of those
   int64_t stageBytes = 0;        ///< of a stage of theirs
   std::shared_ptr<const PrintOps> prints;  ///< null: the kernel prints nothing
-  std::string inOrder;                     ///< why no more grid axes are blocks; empty: all that may be are
+  std::string sequentialReason;            ///< why no more grid axes are blocks; empty: all that may be are
   int allThreads() const { return threads + copyThreads; }
 };
 

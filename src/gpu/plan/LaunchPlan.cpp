@@ -57,7 +57,7 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
                                                       bool checkBlocks) {
   LaunchPlan plan;
   const cpu::ParallelPlan parallel = cpu::planParallel(package);
-  plan.inOrder = parallel.reason;
+  plan.sequentialReason = parallel.reason;
   // What the plan asks of a processor are hints for its caches, which no block of threads looks at.
   auto grid = cpu::planGrid(package, cpu::Processor{}, {.sharedAxes = parallel.axes, .checkBlocks = checkBlocks});
   if (!grid) return tl::unexpected(std::move(grid.error()));

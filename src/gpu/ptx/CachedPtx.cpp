@@ -59,7 +59,7 @@ std::string launchReport(const DeviceKernel& k) {
                   k.barriers, listText(k.sharedBounds), listText(written), k.maps.size());
   for (const TensorMap& map : k.maps)
     text += fmt::format("\n{} {} {} {}", map.array, map.elementBytes, listText(map.extents), listText(map.box));
-  return text + "\n" + k.inOrder;
+  return text + "\n" + k.sequentialReason;
 }
 
 std::optional<DeviceKernel> readLaunchReport(const std::string& text) {
@@ -71,7 +71,7 @@ std::optional<DeviceKernel> readLaunchReport(const std::string& text) {
     return std::nullopt;
   if (!readList(in, k.sharedBounds) || !readList(in, k.written) || !readMaps(in, k.maps) || in.get() != '\n')
     return std::nullopt;
-  std::getline(in, k.inOrder, '\0');
+  std::getline(in, k.sequentialReason, '\0');
   return k;
 }
 

@@ -74,7 +74,7 @@ DeviceKernel launchWithMaps() {
   k.workspaceBytes = 4096;
   k.sharedBounds = {4, kDynamicBound};
   k.written = {true, false};
-  k.inOrder = "scratch 0 may hold what an earlier point has left in it";
+  k.sequentialReason = "scratch 0 may hold what an earlier point has left in it";
   return k;
 }
 
@@ -89,12 +89,12 @@ TEST(CachedPtx, ALaunchWithTensorMapsIsReadBack) {
   EXPECT_EQ(read->workspaceBytes, k.workspaceBytes);
   EXPECT_EQ(read->sharedBounds, k.sharedBounds);
   EXPECT_EQ(read->written, k.written);
-  EXPECT_EQ(read->inOrder, k.inOrder);
+  EXPECT_EQ(read->sequentialReason, k.sequentialReason);
 }
 
 TEST(CachedPtx, ReportsThatAreIncompleteOrImpossibleAreNotRead) {
   const std::string whole = launchReport(launchWithMaps());
-  for (size_t n = 0; n < whole.size() - launchWithMaps().inOrder.size(); ++n)
+  for (size_t n = 0; n < whole.size() - launchWithMaps().sequentialReason.size(); ++n)
     EXPECT_FALSE(readLaunchReport(whole.substr(0, n))) << whole.substr(0, n);
   DeviceKernel k = launchWithMaps();
   k.maps[0].elementBytes = 8;

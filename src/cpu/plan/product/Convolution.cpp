@@ -10,8 +10,8 @@ namespace {
 constexpr int64_t kMaxTaps = 64;
 constexpr int64_t kMaxWindowBytes = 64 << 20;
 
-/// The dimensions of a view in another order.
-Shape inOrder(const Shape& shape, const Shape& order) {
+/// The dimensions in another order.
+Shape permuted(const Shape& shape, const Shape& order) {
   Shape out;
   for (const int64_t d : order) out.push_back(shape[static_cast<size_t>(d)]);
   return out;
@@ -34,9 +34,9 @@ ConvDimensions::ConvDimensions(tpu::ConvOp op) : op_(op) {
   outOrder_ = orderOf(n.getOutputBatchDim(), n.getOutputSpatialDims(), {n.getOutputFeatureDim()});
   rhsOrder_ = n.getRhsSpatialDims();
   rhsOrder_.insert(rhsOrder_.end(), {n.getRhsInputFeatureDim(), n.getRhsOutputFeatureDim()});
-  lhsShape_ = inOrder(shapeOf(op.getLhs().getType()), lhsOrder_);
-  rhsShape_ = inOrder(shapeOf(op.getRhs().getType()), rhsOrder_);
-  outShape_ = inOrder(shapeOf(op.getType()), outOrder_);
+  lhsShape_ = permuted(shapeOf(op.getLhs().getType()), lhsOrder_);
+  rhsShape_ = permuted(shapeOf(op.getRhs().getType()), rhsOrder_);
+  outShape_ = permuted(shapeOf(op.getType()), outOrder_);
   spatial_ = n.getLhsSpatialDims().size();
   window_.assign(rhsShape_.begin(), rhsShape_.begin() + static_cast<ptrdiff_t>(spatial_));
   inputs_ = rhsShape_[spatial_];

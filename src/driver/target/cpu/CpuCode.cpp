@@ -80,7 +80,7 @@ std::string textOf(const Measured& v) {
       report.compile.optimiseMs, report.compile.codegenMs);
   if (report.sharedAxes == 1) text += "  threads share the first grid axis\n";
   if (report.sharedAxes > 1) text += fmt::format("  threads share the first {} grid axes\n", report.sharedAxes);
-  if (!report.inOrder.empty()) text += "  in order: " + report.inOrder + "\n";
+  if (!report.sequentialReason.empty()) text += "  in order: " + report.sequentialReason + "\n";
   if (v.shadowed) text += "  checked: " + shadowsText(*v.shadowed) + "\n";
   for (const std::string& line : report.matmuls) text += "  product " + line + "\n";
   for (const std::string& line : report.interpreted) text += "  not native yet: " + line + "\n";
@@ -98,7 +98,7 @@ Json figuresOf(const Measured& v) {
               {"spills", v.spills},
               {"arena_bytes", report.arenaBytes},
               {"shared_axes", report.sharedAxes},
-              {"in_order", report.inOrder},
+              {"in_order", report.sequentialReason},
               {"products", report.matmuls},
               {"interpreted", report.interpreted},
               {"ms",

@@ -110,7 +110,7 @@ std::string planText(const cpu::KernelPlan& plan) {
   std::string text;
   text += fmt::format("  rewrites: {}\n", plan.rewrites.empty() ? "none" : lines(plan.rewrites));
   text += fmt::format("  grid axes that threads share: {}{}\n", plan.grid.sharedAxes,
-                      plan.inOrder.empty() ? "" : "; " + plan.inOrder);
+                      plan.sequentialReason.empty() ? "" : "; " + plan.sequentialReason);
   if (!plan.grid.blocks.empty()) {
     term::Table table({{"operand"}, {"access"}, {"notes"}});
     for (size_t i = 0; i < plan.grid.blocks.size(); ++i)
@@ -177,9 +177,9 @@ Json planJson(const cpu::KernelPlan& plan) {
                      {"skips_masked_rows", n.skipsRows},
                      {"reads_masked_rows_in_place", n.readsRowsInPlace},
                      {"reciprocals", n.reciprocals}});
-  return {{"rewrites", plan.rewrites},       {"shared_axes", plan.grid.sharedAxes},
-          {"in_order", plan.inOrder},        {"fastest_axis", plan.grid.fastestAxis},
-          {"operands", std::move(operands)}, {"products", std::move(products)},
+  return {{"rewrites", plan.rewrites},         {"shared_axes", plan.grid.sharedAxes},
+          {"in_order", plan.sequentialReason}, {"fastest_axis", plan.grid.fastestAxis},
+          {"operands", std::move(operands)},   {"products", std::move(products)},
           {"nests", std::move(nests)}};
 }
 

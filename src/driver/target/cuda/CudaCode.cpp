@@ -32,7 +32,7 @@ std::string launchText(const gpu::DeviceKernel& k) {
                         k.order.group ? fmt::format(", ordered in groups of up to {} along axis {} by all of axis {}",
                                                     k.order.group, k.order.axes[0], k.order.axes[1])
                                       : std::string());
-  if (!k.inOrder.empty()) text += "  in order: " + k.inOrder + "\n";
+  if (!k.sequentialReason.empty()) text += "  in order: " + k.sequentialReason + "\n";
   return text;
 }
 
@@ -59,7 +59,7 @@ Result<CodeView> inspectCudaCode(const KernelPackage& kernel, const CodeRequest&
                   {"barriers", code->lowered.barriers},
                   {"point_axes", code->lowered.order.axes},
                   {"point_group", code->lowered.order.group},
-                  {"in_order", code->lowered.inOrder}};
+                  {"in_order", code->lowered.sequentialReason}};
   const auto ptxas = gpu::findTool("ptxas");
   if (!ptxas) {
     view.text += "  ptxas is not installed (pip install nvidia-cuda-nvcc): no registers, no instructions\n";
