@@ -66,6 +66,7 @@ std::vector<Array> expandScan(const OpCall& call) {
   std::vector<Array> init(call.operands.begin(), call.operands.begin() + s.numCarry);
   for (size_t i = s.numCarry; i < call.settled->size(); ++i)
     init.push_back(zeros((*call.settled)[i].shape, (*call.settled)[i].dtype));
+  if (s.length == 0) return init;  // there is no slice that the body could take
   const auto body = [&](const Array& k, const std::vector<Array>& carried) {
     const Array i = s.reverse ? subtract(astype(s.length - 1, DType::i32), k) : k;
     std::vector<Array> inside(carried.begin(), carried.begin() + static_cast<ptrdiff_t>(s.numCarry));

@@ -175,6 +175,20 @@ TEST(Fuse, AScanMayReturnValuesFromOutside) {
   fusedLikeOps(unchanged, {outer, steps});
 }
 
+/// Of no steps: the carry is the first one, and the gradient of a loop passes through.
+TEST(Fuse, AScanMayHaveNoSteps) {
+  const auto scanned = [](const Array& x) {
+    const auto [last, products] =
+        pl::scan([](const Array& c, const Array& a) { return std::pair{c * a, c + a}; }, pl::full({}, 3.0f), x);
+    return last + pl::sum(products);
+  };
+  EXPECT_EQ(Array(pl::jit(scanned)(pl::ones({0}))).as<float>()[0], 3);
+  const auto looped = [](const Array& x) {
+    return pl::sum(pl::fori_loop(0, 0, [](auto, const Array& c) { return pl::sin(c); }, x));
+  };
+  EXPECT_EQ(Array(pl::jit(pl::grad(looped))(pl::ones({3}))).as<float>()[2], 1);
+}
+
 TEST(Fuse, LoopsThatAreNoScansStay) {
   const auto f = [](std::span<const Array> in) {
     const Array looped = pl::fori_loop(
