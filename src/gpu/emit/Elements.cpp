@@ -255,7 +255,7 @@ NativeResult GpuLowering::materialise(mlir::Value v) {
   if (const auto under = distributionUnder(v)) {
     const Fragment made = newFragment(*under, v.getType());
     touch(reads(v), {});
-    forDistributed(*under, shapeOf(v.getType()), [&](const ElementIndex& at) {
+    forDistributed(*under, shapeOf(v.getType()), RowsBeyond::repeatLast, [&](const ElementIndex& at) {
       if (Reg r = element(v, at)) setElement(made, r);
     });
     setFragment(v, made);

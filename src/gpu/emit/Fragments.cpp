@@ -1,5 +1,6 @@
 // Values and refs in the threads' registers, distributed like a tile of a product.
 #include "gpu/emit/GpuLowering.h"
+#include "llvm/IR/Intrinsics.h"
 
 namespace smalti::gpu {
 namespace {
@@ -60,7 +61,7 @@ bool GpuLowering::coversAll(const Distribution& d, std::span<const int64_t> shap
   return shape[rowDimension(shape)] == d.tile.rows() && (d.perRow || shape.back() == d.tile.columns());
 }
 
-void GpuLowering::forDistributed(const Distribution& d, std::span<const int64_t> shape,
+void GpuLowering::forDistributed(const Distribution& d, std::span<const int64_t> shape, RowsBeyond beyond,
                                  const std::function<void(const ElementIndex&)>& body) {
   for (const auto& [value, kept] : fragments_)
     if (kept.pending) device.groupWait(b, 0, kept.sums, kept.tile().sums(), sumOf(kept.tile().dtype));
@@ -105,11 +106,13 @@ void GpuLowering::forDistributed(const Distribution& d, std::span<const int64_t>
           for (int64_t k = 0; k < neighbours; ++k) one(i, j, half, k, rowAt(i, half));
       continue;
     }
-    // One branch for all elements of a row, if any thread has such a row.
+    // One branch, at most, for all elements of a row, if any thread has such a row.
     for (const int64_t half : {0, 1}) {
       if (i * t.warpsDown * ProductTile::kRows + 8 * half >= rows) break;
       Reg row = rowAt(i, half);
-      whenInside(false, row, rows, [&] {
+      const bool repeats = beyond == RowsBeyond::repeatLast;
+      if (repeats) row = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, row, index(rows - 1));
+      whenInside(repeats, row, rows, [&] {
         for (int64_t j = 0; j < wide; ++j)
           for (int64_t k = 0; k < neighbours; ++k) one(i, j, half, k, row);
       });

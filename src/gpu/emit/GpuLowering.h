@@ -156,9 +156,12 @@ class GpuLowering {
   mlir::Value unrounded(mlir::Value) const;
   /// Whether a value of that shape has all the elements that the threads could have.
   static bool coversAll(const Distribution&, std::span<const int64_t> shape);
+  /// Rows of a distribution that are beyond the value's end, in threads that have others, too: code that only computes
+  /// registers needs no branch for them if they are computed as copies of the last row.
+  enum class RowsBeyond : uint8_t { skip, repeatLast };
   /// Each thread takes the elements that it has of a value of that shape: a matrix, perhaps after dimensions of 1, or a
   /// value per row.
-  void forDistributed(const Distribution&, std::span<const int64_t> shape,
+  void forDistributed(const Distribution&, std::span<const int64_t> shape, RowsBeyond,
                       const std::function<void(const ElementIndex&)>& body);
   /// The element at hand, or the one of its row, of a fragment.
   Reg currentElement(const Fragment&);

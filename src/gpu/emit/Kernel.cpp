@@ -240,7 +240,8 @@ class DeviceKernelEmitter final : StreamSource {
     l_.setFragment(ref, f);
     l_.setRef(ref, std::move(view));
     Reg undefined = cpu::undefinedElement(b_, dtype, l_.poison);
-    l_.forDistributed(distribution, shapeOf(ref.getType()), [&](const ElementIndex&) { l_.setElement(f, undefined); });
+    l_.forDistributed(distribution, shapeOf(ref.getType()), GpuLowering::RowsBeyond::repeatLast,
+                      [&](const ElementIndex&) { l_.setElement(f, undefined); });
   }
 
   bool isAlias(size_t block) const {

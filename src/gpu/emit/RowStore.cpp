@@ -33,7 +33,7 @@ class RowStore {
     const int64_t pieces = kRowBytes / (ProductTile::kColumns * bytes_);  // of a row
     int64_t count = 0;
     Reg first = nullptr;
-    l_.forDistributed(from_, to_.shape, [&](const ElementIndex& at) {
+    l_.forDistributed(from_, to_.shape, GpuLowering::RowsBeyond::skip, [&](const ElementIndex& at) {
       const int64_t e = count % ProductTile::kPiece, piece = count / ProductTile::kPiece;
       ++count;
       const int64_t high = piece / from_.tile.wide, wide = piece % from_.tile.wide;

@@ -154,7 +154,8 @@ NativeResult storeFragment(GpuLowering& l, mlir::Value value, const View& box, c
   l.touch(l.reads(value), {box.memory});
   if (!to && storeInRows(l, value, box, from)) return l.failure;
   const std::optional<GpuLowering::Fragment> kept = to ? std::optional(*to) : std::nullopt;
-  l.forDistributed(from, box.shape, [&](const ElementIndex& at) {
+  const auto beyond = kept ? GpuLowering::RowsBeyond::repeatLast : GpuLowering::RowsBeyond::skip;
+  l.forDistributed(from, box.shape, beyond, [&](const ElementIndex& at) {
     Reg r = l.element(value, at);
     if (!r) return;
     if (kept) return l.setElement(*kept, r);

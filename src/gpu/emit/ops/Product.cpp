@@ -130,9 +130,10 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
     const GpuLowering::Fragment made = l.newFragment({plan.tile}, result.getType());
     l.touch(l.reads(start), {});
     if (!plan.beginsAtZero)
-      l.forDistributed(made.distribution, shapeOf(result.getType()), [&](const ElementIndex& at) {
-        if (Reg first = l.element(start, at)) l.setElement(made, first);
-      });
+      l.forDistributed(made.distribution, shapeOf(result.getType()), GpuLowering::RowsBeyond::repeatLast,
+                       [&](const ElementIndex& at) {
+                         if (Reg first = l.element(start, at)) l.setElement(made, first);
+                       });
     emitTensorProduct(l, p, plan.tile, made.sums, stream, plan.beginsAtZero ? l.b.getTrue() : nullptr);
     l.setFragment(plan.start ? plan.sum : result, made);
     return l.failure;
@@ -159,7 +160,7 @@ NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, ProductForm& p) 
   // Rows beyond the end are multiplied, too.
   if (!l.coversAll(*from, shapeOf(lhs.getType())))
     for (int64_t i = 0; i < from->elements(); ++i) b.CreateStore(llvm::Constant::getNullValue(left.type), slot(i));
-  l.forDistributed(*from, shapeOf(lhs.getType()), [&](const ElementIndex& at) {
+  l.forDistributed(*from, shapeOf(lhs.getType()), GpuLowering::RowsBeyond::repeatLast, [&](const ElementIndex& at) {
     if (Reg r = l.element(lhs, at)) l.setElement(left, r);
   });
   if (!l.failure) return l.failure;

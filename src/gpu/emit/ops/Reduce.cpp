@@ -116,13 +116,14 @@ NativeResult reduceRows(GpuLowering& l, mlir::Operation& op, eval::ReduceKind ki
   std::array<GpuLowering::Fragment, kParts> parts;
   for (GpuLowering::Fragment& part : parts) part = l.newFragment(matrix.ofRows(), result.getType());
   const auto ofThread = [&](const std::function<void()>& body) {
-    l.forDistributed(made.distribution, Shape{made.tile().rows()}, [&](const ElementIndex&) { body(); });
+    l.forDistributed(made.distribution, Shape{made.tile().rows()}, GpuLowering::RowsBeyond::repeatLast,
+                     [&](const ElementIndex&) { body(); });
   };
   ofThread([&] {
     for (const GpuLowering::Fragment& part : parts) l.setElement(part, cpu::identityOf(b, kind, t));
   });
   size_t turn = 0;
-  l.forDistributed(matrix, shapeOf(source.getType()), [&](const ElementIndex& at) {
+  l.forDistributed(matrix, shapeOf(source.getType()), GpuLowering::RowsBeyond::repeatLast, [&](const ElementIndex& at) {
     // Neighbouring elements of a row are in turn, those of the other row in between.
     const GpuLowering::Fragment& part = parts[(turn % 2 + turn / 4 * 2) % kParts];
     ++turn;
@@ -135,10 +136,11 @@ NativeResult reduceRows(GpuLowering& l, mlir::Operation& op, eval::ReduceKind ki
     for (const int lanes : {1, 2}) sum = cpu::combine(b, kind, t, sum, shuffled(l, sum, lanes));
     l.setElement(made, sum);
   });
-  l.forDistributed(made.distribution, shapeOf(result.getType()), [&](const ElementIndex& at) {
-    if (Reg start = l.element(acc, at))
-      l.setElement(made, cpu::roundTo(b, t, cpu::combine(b, kind, t, start, l.currentElement(made))));
-  });
+  l.forDistributed(made.distribution, shapeOf(result.getType()), GpuLowering::RowsBeyond::repeatLast,
+                   [&](const ElementIndex& at) {
+                     if (Reg start = l.element(acc, at))
+                       l.setElement(made, cpu::roundTo(b, t, cpu::combine(b, kind, t, start, l.currentElement(made))));
+                   });
   l.setFragment(result, made);
   return l.failure;
 }
