@@ -218,15 +218,6 @@ class Users {
   llvm::DenseMap<Value, std::optional<RowGroups>> known_;
 };
 
-/// The memory that a ref is a view of.
-Value memoryOf(Value ref) {
-  while (mlir::Operation* op = ref.getDefiningOp()) {
-    if (!isView(*op)) break;
-    ref = op->getOperand(0);
-  }
-  return ref;
-}
-
 /// Whether anything but copies may write to the memory or a view of it.
 bool isStoredTo(Value ref) {
   return llvm::any_of(ref.getUsers(), [](mlir::Operation* user) {

@@ -6,6 +6,7 @@
 #include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
+#include "ir/facts/OpFamilies.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -103,8 +104,8 @@ void markHazardChecks(const KernelPackage& package) {
   mlir::func::FuncOp kernel = package.kernelFunction();
   llvm::SetVector<mlir::Value> touched;  // in the order of the copies: the same code every time
   kernel.walk([&](tpu::EnqueueDMAOp copy) {
-    touched.insert(rootOf(copy.getSource()));
-    touched.insert(rootOf(copy.getTarget()));
+    touched.insert(memoryOf(copy.getSource()));
+    touched.insert(memoryOf(copy.getTarget()));
   });
   if (touched.empty()) return;
   const mlir::Attribute watched = mlir::UnitAttr::get(kernel.getContext());
@@ -112,7 +113,7 @@ void markHazardChecks(const KernelPackage& package) {
     const MaskRule rule = maskRuleOf(*op);
     const bool access = (rule == MaskRule::load && !isDead(op->getResult(0))) || rule == MaskRule::store;
     if (mlir::isa<tpu::EnqueueDMAOp, tpu::WaitDMAOp, tpu::SemWaitOp>(op) ||
-        (access && touched.contains(rootOf(refOperand(*op)))))
+        (access && touched.contains(memoryOf(refOperand(*op)))))
       op->setAttr(kHazardChecked, watched);
   });
   // Windows get other blocks after a step, and allocations end: nothing may be in flight there.

@@ -7,6 +7,7 @@
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
+#include "ir/facts/OpFamilies.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -53,16 +54,17 @@ class Follower {
 
   void visit(mlir::Operation& op) {
     if (auto copy = mlir::dyn_cast<tpu::EnqueueDMAOp>(op)) {
-      const mlir::Value target = rootOf(copy.getTarget());
-      if (found_.isTracked(rootOf(copy.getSource())) && isTrackable(package_, target)) found_.tracked.insert(target);
+      const mlir::Value target = memoryOf(copy.getTarget());
+      if (found_.isTracked(memoryOf(copy.getSource())) && isTrackable(package_, target)) found_.tracked.insert(target);
       return;
     }
     switch (maskRuleOf(op)) {
       case MaskRule::load:
-        if (found_.isTracked(rootOf(refOperand(op))) && !isDead(op.getResult(0))) found_.values.insert(op.getResult(0));
+        if (found_.isTracked(memoryOf(refOperand(op))) && !isDead(op.getResult(0)))
+          found_.values.insert(op.getResult(0));
         return;
       case MaskRule::store:
-        if (const mlir::Value root = rootOf(refOperand(op)); maybe(storedValue(op)) && isTrackable(package_, root))
+        if (const mlir::Value root = memoryOf(refOperand(op)); maybe(storedValue(op)) && isTrackable(package_, root))
           found_.tracked.insert(root);
         return;
       case MaskRule::move:

@@ -16,6 +16,7 @@
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
+#include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -165,7 +166,7 @@ class Instrumenter {
     const mlir::Value value = storedValue(op), ref = refOperand(op), shadow = shadowOf(ref);
     requireDefined(op, op.getOperands().drop_front(2));
     const mlir::Value mask = masks_.lookup(value);
-    if (!shadow || !isTrackable(checked_.package, rootOf(ref))) {
+    if (!shadow || !isTrackable(checked_.package, memoryOf(ref))) {
       if (mask) requireDefined(op, value);
       return;
     }
@@ -185,7 +186,7 @@ class Instrumenter {
   /// The copy's target is as defined as its source.
   void copyShadow(tpu::EnqueueDMAOp copy) {
     const mlir::Value from = shadowOf(copy.getSource()), to = shadowOf(copy.getTarget());
-    const bool tracks = to && isTrackable(checked_.package, rootOf(copy.getTarget()));
+    const bool tracks = to && isTrackable(checked_.package, memoryOf(copy.getTarget()));
     if (!from && !to) return;
     b_.setInsertionPointAfter(copy);
     if (from && tracks) {

@@ -142,12 +142,6 @@ mlir::Value storeMask(mlir::Operation& op) {
   return store ? store.getMask() : mlir::Value();
 }
 
-mlir::Value rootOf(mlir::Value ref) {
-  for (mlir::Operation* op = ref.getDefiningOp(); op && maskRuleOf(*op) == MaskRule::ref; op = ref.getDefiningOp())
-    ref = op->getOperand(0);
-  return ref;
-}
-
 mlir::Type maskType(mlir::Type type) {
   const mlir::Type bit = mlir::IntegerType::get(type.getContext(), 1);
   if (auto vector = mlir::dyn_cast<mlir::VectorType>(type)) return mlir::VectorType::get(vector.getShape(), bit);

@@ -29,8 +29,6 @@ mlir::Value refOperand(mlir::Operation&);
 /// The value and the mask (may be null) of a store.
 mlir::Value storedValue(mlir::Operation&);
 mlir::Value storeMask(mlir::Operation&);
-/// The argument or allocation that a ref is a view of.
-mlir::Value rootOf(mlir::Value ref);
 
 /// The same type with i1 elements; refs are in VMEM, where all ops are possible.
 mlir::Type maskType(mlir::Type);

@@ -16,6 +16,7 @@
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
 #include "ir/facts/IndexMaps.h"
+#include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -125,7 +126,7 @@ class Planner {
 
   /// Parts of one ref, or arrays that are one (SM4112).
   bool mayOverlapItself(tpu::EnqueueDMAOp copy) const {
-    const mlir::Value source = rootOf(copy.getSource()), target = rootOf(copy.getTarget());
+    const mlir::Value source = memoryOf(copy.getSource()), target = memoryOf(copy.getTarget());
     return source == target || (!package_.aliases.empty() && mlir::isa<mlir::BlockArgument>(source) &&
                                 mlir::isa<mlir::BlockArgument>(target));
   }
@@ -150,7 +151,7 @@ class Planner {
 
   /// The analysis does not cover the source of a copy, so it is tracked.
   void trackSource(tpu::EnqueueDMAOp copy) {
-    auto root = mlir::dyn_cast<mlir::BlockArgument>(rootOf(copy.getSource()));
+    auto root = mlir::dyn_cast<mlir::BlockArgument>(memoryOf(copy.getSource()));
     if (root && isTrackable(package_, root)) plan_.track(root.getArgNumber());
   }
 

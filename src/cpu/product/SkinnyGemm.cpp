@@ -19,11 +19,6 @@ RowProduct withWideRows(NativeLowering& l, RowProduct p, View& place) {
   return p;
 }
 
-void emit(NativeLowering& l, const RowProduct& p, const GemvDotPlan& plan) { emitGemvDot(l, p, plan); }
-void emit(NativeLowering& l, const RowProduct& p, const GemvAxpyPlan& plan) { emitGemvAxpy(l, p, plan); }
-void emit(NativeLowering& l, const RowProduct& p, const SkinnyTilesPlan& plan) { emitSkinnyTiles(l, p, plan); }
-void emit(NativeLowering&, const RowProduct&, std::monostate) {}  // not a skinny product
-
 }  // namespace
 
 void emitSkinnyGemm(NativeLowering& l, const ProductPlan& plan, const RowProduct& product) {
@@ -32,7 +27,9 @@ void emitSkinnyGemm(NativeLowering& l, const ProductPlan& plan, const RowProduct
   p.prefetch = plan.prefetch;
   p.bf16Pairs = plan.bf16Pairs;
   if (plan.widensA) p = withWideRows(l, p, place);
-  std::visit([&](const auto& division) { emit(l, p, division); }, plan.division);
+  if (const auto* dot = std::get_if<GemvDotPlan>(&plan.division)) emitGemvDot(l, p, *dot);
+  if (const auto* axpy = std::get_if<GemvAxpyPlan>(&plan.division)) emitGemvAxpy(l, p, *axpy);
+  if (const auto* tiles = std::get_if<SkinnyTilesPlan>(&plan.division)) emitSkinnyTiles(l, p, *tiles);
 }
 
 }  // namespace smalti::cpu

@@ -21,12 +21,6 @@ namespace {
 
 bool isAddition(mlir::Operation& op) { return llvm::isa<mlir::arith::AddFOp, mlir::arith::AddIOp>(op); }
 
-/// The ref that a view is of.
-mlir::Value memoryOf(mlir::Value ref) {
-  while (ref.getDefiningOp() && isView(*ref.getDefiningOp())) ref = ref.getDefiningOp()->getOperand(0);
-  return ref;
-}
-
 /// The only user of the value, in the same block.
 mlir::Operation* onlyUser(mlir::Value v) { return v.hasOneUse() ? *v.user_begin() : nullptr; }
 

@@ -90,9 +90,8 @@ class StreamPlanner {
   /// A load of scalar prefetch that nothing writes.
   bool isPrefetchedLoad(mlir::Operation& op) const {
     if (!llvm::isa<mlir::memref::LoadOp>(op)) return false;
-    for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i)
-      if (arguments_.scalarPrefetch(i) == op.getOperand(0)) return !mayBeWritten(op.getOperand(0));
-    return false;
+    const auto role = arguments_.roleOf(op.getOperand(0));
+    return role && role->kind == ArgumentRole::scalarPrefetch && !mayBeWritten(op.getOperand(0));
   }
 
   /// Whether the scalar can be computed from the grid's indices and scalar prefetch alone, and so for other steps than

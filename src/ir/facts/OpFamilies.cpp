@@ -47,6 +47,11 @@ bool movesElements(mlir::Operation& op) {
 
 bool isView(mlir::Operation& op) { return mlir::isa<mlir::ViewLikeOpInterface>(op); }
 
+mlir::Value memoryOf(mlir::Value ref) {
+  for (mlir::Operation* op = ref.getDefiningOp(); op && isView(*op); op = ref.getDefiningOp()) ref = op->getOperand(0);
+  return ref;
+}
+
 bool isLoad(mlir::Operation& op) {
   const auto effects = effectsOf(op);
   return effects && !effects->empty() && llvm::all_of(*effects, isRead);

@@ -15,6 +15,8 @@ bool isElementwise(mlir::Operation&);
 bool movesElements(mlir::Operation&);
 /// Its result is a view of the memory of its first operand.
 bool isView(mlir::Operation&);
+/// The argument or allocation that a ref is a view of.
+mlir::Value memoryOf(mlir::Value ref);
 /// Reads memory and has no other effect.
 bool isLoad(mlir::Operation&);
 /// Writes a value to memory, at once.
