@@ -71,8 +71,10 @@ def given(array: Any, wanted: ArrayType | None, extension: Any) -> Given:
                 capsule = array.__dlpack__()
             taken, name, shape = extension.from_dlpack(capsule)
             return taken, name, list(shape)
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("kernels compute with all elements, and a masked array hides some; pass array.filled(value)")
     numbers = isinstance(array, (list, tuple, int, float, bool)) and wanted is not None
-    array = np.require(array, wanted.dtype if numbers else None, ["C", "A"])
+    array = np.require(array, wanted.dtype if numbers else None, ["C", "A", "E"])  # of a subclass such as np.matrix: the plain array
     name = _name_of(array.dtype)  # None and other objects have no bytes to look at
     return _bytes_of(array), name, list(array.shape)
 
@@ -83,7 +85,9 @@ def writable(array: Any, number: int) -> Given:
         raise TypeError(f"out[{number}] is a {type(array).__name__}; only arrays of NumPy can be written to")
     if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
         raise ValueError(f"out[{number}] cannot be written in place: it must be writable, aligned and row-major")
-    return _bytes_of(array), _name_of(array.dtype), list(array.shape)
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"out[{number}] is a masked array, whose mask no kernel sets; pass out.data")
+    return _bytes_of(np.asarray(array)), _name_of(array.dtype), list(array.shape)
 
 
 def taken(result: tuple[np.ndarray, str, Sequence[int]]) -> np.ndarray:

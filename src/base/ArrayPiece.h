@@ -5,8 +5,8 @@
 
 namespace smalti {
 
-/// What owns the elements of an array that is not traced; null for memory of the caller's. An array has one such
-/// pointer: where it is traced, it is its tracer's.
+/// The owner of the elements of an array that is not traced; null for the caller's memory. An array has one such
+/// pointer: that of a traced array belongs to its tracer.
 inline const std::shared_ptr<void>& ownerOf(const Array& array) { return array.tracer(); }
 
 /// Contiguous elements of `whole`, from number `first` on, as an array of that type in the same memory.

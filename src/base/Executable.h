@@ -1,4 +1,4 @@
-// What is behind smalti/executable.h: what a compiler hands out.
+// The implementation of smalti/executable.h: the object that a compiler returns.
 #pragma once
 
 #include <utility>
@@ -12,8 +12,8 @@ namespace smalti {
 struct Executable::State {
   virtual ~State() = default;
 
-  /// Inputs are of the right number and types. `into` is empty, or has one Array for each result, which may be written
-  /// to; results that are elsewhere all the same are copied by the caller.
+  /// The number and types of inputs are right. `into` is empty, or has one Array for each result, which may be written
+  /// to; the caller copies results that are elsewhere.
   virtual Result<RunReport> execute(std::vector<Array> inputs, std::span<Array> into, const ExecuteOptions&) const = 0;
   /// With `options`, which need not be looked at again for each call.
   virtual Result<RunReport> execute(std::vector<Array> inputs) const { return execute(std::move(inputs), {}, options); }

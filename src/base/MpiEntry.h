@@ -1,4 +1,4 @@
-// What libsmalti_mpi.so gives to the library that loads it.
+// The interface of libsmalti_mpi.so to the library that loads it.
 #pragma once
 
 #include <string>

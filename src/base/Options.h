@@ -72,7 +72,7 @@ struct OptionRow {
   bool isSwitch() const;         ///< on or off
   std::string flag() const;      ///< "--step-limit"
   std::string variable() const;  ///< "SMALTI_STEP_LIMIT"
-  /// What values there are: "tpu|hlo", "a number ≥ 1", "on|off".
+  /// The allowed values: "tpu|hlo", "a number ≥ 1", "on|off".
   std::string allowed() const;
   bool hasChoices() const;
 };
@@ -82,7 +82,7 @@ struct OptionValues {
   std::function<std::vector<std::string>()> list;  ///< as help shows them
   std::function<Status(std::string_view)> check;   ///< `need` and `have` of its refusal are shown
 };
-/// From now on these are the values of the option; before, any text is one. Called while the program starts.
+/// Sets the values of the option, which before accepts any text. Called while the program starts.
 void provideValues(std::string_view option, OptionValues values);
 
 std::span<const OptionRow> optionRows();

@@ -6,7 +6,7 @@
 namespace smalti {
 namespace {
 
-/// That of the environment is 1, on every thread.
+/// The last serial; that of the environment is 1, on every thread.
 std::atomic<uint64_t> gLastSerial{1};
 
 ActiveSettings& ofThisThread() {

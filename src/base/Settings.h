@@ -1,4 +1,4 @@
-// What is behind smalti/settings.h: option values, and those in force on a thread.
+// The implementation of smalti/settings.h: option values, and those in force on a thread.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct ActiveSettings {
   uint64_t serial = 0;  ///< equal serials mean equal values
   Result<Options> values;
 };
-/// With a serial of their own.
+/// Active settings with a new serial.
 ActiveSettings activate(const Settings&);
-/// Of this thread: the SMALTI_… variables until use_settings is called.
+/// The settings of this thread: the SMALTI_… variables until use_settings is called.
 const ActiveSettings& activeSettings();
 
 }  // namespace smalti

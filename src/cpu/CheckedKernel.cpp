@@ -15,13 +15,13 @@ Result<std::optional<std::vector<Array>>> CheckedKernel::call(std::span<const Ar
   return std::move(*results);
 }
 
-Result<CheckedOutcome> compileChecked(const KernelPackage& package, const NativeOptions& options) {
+Result<Compiled<CheckedKernel>> compileChecked(const KernelPackage& package, const NativeOptions& options) {
   auto checked = withChecks(package);
-  if (!checked) return CheckedOutcome{nullptr, std::move(checked.error().reason)};
+  if (!checked) return Compiled<CheckedKernel>{nullptr, std::move(checked.error())};
   auto native = compileNative(checked->package, options);
   if (!native) return fail(std::move(native.error()));
-  if (!native->kernel) return CheckedOutcome{nullptr, std::move(native->reason)};
-  return CheckedOutcome{
+  if (!native->kernel) return Compiled<CheckedKernel>{nullptr, std::move(native->why)};
+  return Compiled<CheckedKernel>{
       std::make_shared<CheckedKernel>(std::move(native->kernel), checked->shadowResults, std::move(checked->shadowed)),
       {}};
 }

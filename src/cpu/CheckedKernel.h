@@ -32,10 +32,6 @@ class CheckedKernel {
   std::vector<std::string> shadowed_;
 };
 
-struct CheckedOutcome {
-  std::shared_ptr<const CheckedKernel> kernel;  ///< null exactly when `reason` says why
-  std::string reason;
-};
-Result<CheckedOutcome> compileChecked(const KernelPackage&, const NativeOptions&);
+Result<Compiled<CheckedKernel>> compileChecked(const KernelPackage&, const NativeOptions&);
 
 }  // namespace smalti::cpu

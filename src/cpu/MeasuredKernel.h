@@ -13,11 +13,7 @@ class MeasuredKernel : public NativeKernel {
                                              std::vector<std::string>* log, Measurement&) const = 0;
 };
 
-struct MeasuredOutcome {
-  std::shared_ptr<const MeasuredKernel> kernel;  ///< null exactly when `reason` says why
-  std::string reason;
-};
 /// As compileNative, with time stamps in the code; never cached.
-Result<MeasuredOutcome> compileMeasured(const KernelPackage&, const NativeOptions&);
+Result<Compiled<MeasuredKernel>> compileMeasured(const KernelPackage&, const NativeOptions&);
 
 }  // namespace smalti::cpu

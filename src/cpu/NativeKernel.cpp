@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "base/memory/MemoryAccount.h"
+#include "cpu/CompileSteps.h"
 #include "cpu/MeasuredKernel.h"
-#include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
 #include "cpu/cache/LoweredText.h"
 #include "cpu/cache/PackageText.h"
@@ -70,17 +70,20 @@ class Measuring {
   Stamps::Clock::time_point begin_;
 };
 
-/// Calls that touch less than this run on the caller alone: waking another thread takes longer.
+/// Calls that touch fewer bytes run on the caller alone. At 25 GB/s, 2 MiB take a core 84 us; another thread saves half
+/// of that at most, and waking it takes 20 to 60 us (measured: runtime/Pool.cpp).
 constexpr int64_t kWorthSharingBytes = 2 << 20;
-/// Equivalents in bytes of cached memory at 25 GB/s, for calls with a `cost_estimate`.
+/// The work of calls with a `cost_estimate`, in bytes that take as long at 25 GB/s: a core computes about 25 Gflop/s
+/// outside of products, and 4 transcendental functions per ns.
 constexpr double kBytesPerFlop = 1, kBytesPerTranscendental = 6;
-/// The same for kernels with products, which do more work per byte.
+/// The same limit for kernels with products: 128 KiB are three f32 matrices of 104 x 104, whose product takes a core 20
+/// us at 110 Gflop/s. Chosen, not measured.
 constexpr int64_t kWorthSharingProductBytes = 128 << 10;
 
-class Kernel : public MeasuredKernel {
+class CompiledKernel : public MeasuredKernel {
  public:
-  Kernel(const KernelPackage& package, const NativeOptions& options, LoweredKernel lowered, FallbackOps interpreted,
-         NativeReport report, std::shared_ptr<const LoadedCode> code)
+  CompiledKernel(const KernelPackage& package, const NativeOptions& options, LoweredKernel lowered,
+                 FallbackOps interpreted, NativeReport report, std::shared_ptr<const LoadedCode> code)
       : arrays_(package, options.poison, lowered.written),
         lowered_(std::move(lowered)),
         interpreted_(std::move(interpreted)),
@@ -149,7 +152,7 @@ class Kernel : public MeasuredKernel {
     }
     std::vector<std::vector<Array>> all;
     for (size_t d = 0; d < operands.size(); ++d) {
-      logs.push_back(workers[d]->interpreter.log());
+      logs.push_back(workers[d]->fallback.log());
       workers[d]->context.member = {};
       workers_.give(std::move(workers[d]));
       auto results = arrays_.outside(std::move(arrays[d].results), memory);
@@ -180,7 +183,7 @@ class Kernel : public MeasuredKernel {
       measuring.attach(**worker, 0, 1);
       fault = run(**worker, pointers, 0, points);
       measuring.detach(**worker);
-      if (log) *log = (*worker)->interpreter.log();
+      if (log) *log = (*worker)->fallback.log();
       reportOutside(**worker, options);
       workers_.give(std::move(*worker));
       return arrays_.outside(std::move(results), memory);
@@ -262,9 +265,9 @@ class Kernel : public MeasuredKernel {
         std::memset(worker.arena + u.offset, 0, static_cast<size_t>(u.type.bytes()));
       else
         eval::poison(u.type.dtype, poison_, worker.arena + u.offset, u.type.elements());
-    worker.interpreter.restart();
+    worker.fallback.restart();
     static constexpr std::atomic<bool> kNever{false};
-    worker.context.limits = {.roundsLeft = options.stepLimit > 0 ? options.stepLimit : INT64_MAX,
+    worker.context.limits = {.iterationsLeft = options.stepLimit > 0 ? options.stepLimit : INT64_MAX,
                              .stop = options.stop ? options.stop : &kNever};
     worker.context.outside.begin(options.outsideReads != nullptr, poison_);
   }
@@ -280,7 +283,7 @@ class Kernel : public MeasuredKernel {
     if (worker.context.stamps) worker.context.stamps->begins();
     const int32_t status = function_(&worker.context, pointers.data(), worker.arena, first, last);
     if (worker.context.stamps) worker.context.stamps->ends();
-    return status != 0 || !worker.interpreter.flights.none();
+    return status != 0 || !worker.fallback.hazards.none();
   }
 
   KernelArrays arrays_;
@@ -297,8 +300,8 @@ class Kernel : public MeasuredKernel {
 };
 
 /// Null if the entry does not have this version's format: the kernel is compiled again.
-std::shared_ptr<Kernel> fromCache(const KernelPackage& package, const NativeOptions& options,
-                                  const CachedKernel& kept) {
+std::shared_ptr<CompiledKernel> fromCache(const KernelPackage& package, const NativeOptions& options,
+                                          const CachedKernel& kept) {
   const size_t line = kept.report.find('\n');
   if (line == kept.report.npos) return nullptr;
   auto lowered = readLowered(std::string_view(kept.report).substr(0, line));
@@ -307,15 +310,16 @@ std::shared_ptr<Kernel> fromCache(const KernelPackage& package, const NativeOpti
   report->sharedAxes = static_cast<int>(lowered->sharedBounds.size());
   auto code = loadObject(kept.object, runtimeSymbols(), &report->compile);
   if (!code) return nullptr;
-  auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), FallbackOps(), std::move(*report),
-                                         std::move(*code));
+  auto kernel = std::make_shared<CompiledKernel>(package, options, std::move(*lowered), FallbackOps(),
+                                                 std::move(*report), std::move(*code));
   return kernel->usable() ? kernel : nullptr;
 }
 
-/// `measured`: null, or what this thread's lowering records into.
-Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOptions& options,
-                                const MeasuredLowering* measured) {
-  if (auto why = unsuitableProcessor(options.processor)) return MeasuredOutcome{nullptr, std::move(why->message)};
+/// `measured`: null, or receives the parts of code that measures itself.
+Result<Compiled<MeasuredKernel>> compile(const KernelPackage& package, const NativeOptions& options,
+                                         MeasuredLowering* measured) {
+  if (auto why = unsuitableProcessor(options.processor))
+    return Compiled<MeasuredKernel>{nullptr, std::move(why->message)};
   // The block sizes depend on the number of cores (cpu/rewrite).
   const std::string key = options.cache || options.devices
                               ? cacheKey({packageText(package), processorText(options.processor),
@@ -327,15 +331,15 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
     if (auto kept = options.cache->find(key))
       if (auto kernel = fromCache(package, options, *kept)) {
         kernel->nameLayout(key);
-        return MeasuredOutcome{std::move(kernel), {}};
+        return Compiled<MeasuredKernel>{std::move(kernel), {}};
       }
 
   const auto begin = std::chrono::steady_clock::now();
   NativeReport report;
   FallbackOps interpreted;
   ModuleBuilder built(options.processor, package.name);
-  auto lowered = planAndLower(package, options, *built.module, report, interpreted);
-  if (!lowered) return MeasuredOutcome{nullptr, std::move(lowered.error().reason)};
+  auto lowered = planAndLower(package, options, *built.module, report, interpreted, measured);
+  if (!lowered) return Compiled<MeasuredKernel>{nullptr, std::move(lowered.error())};
   report.compile.emitMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   auto object = generateObject(std::move(built), options.processor, &report.compile);
   if (!object) return fail(std::move(object.error()));
@@ -344,24 +348,24 @@ Result<MeasuredOutcome> compile(const KernelPackage& package, const NativeOption
   // The cache cannot hold interpreted ops: kernels with such ops are lowered again in each process.
   if (options.cache && interpreted.all().empty())
     options.cache->put(key, *object, loweredText(*lowered) + "\n" + reportText(report));
-  auto kernel = std::make_shared<Kernel>(package, options, std::move(*lowered), std::move(interpreted),
-                                         std::move(report), std::move(*code));
+  auto kernel = std::make_shared<CompiledKernel>(package, options, std::move(*lowered), std::move(interpreted),
+                                                 std::move(report), std::move(*code));
   kernel->nameLayout(key);
   if (measured) kernel->planToMeasure(measured->plan);
   if (!kernel->usable())
     return fail({.code = "SM9001", .message = "the generated code has no kernel function", .place = {}});
-  return MeasuredOutcome{std::move(kernel), {}};
+  return Compiled<MeasuredKernel>{std::move(kernel), {}};
 }
 
 }  // namespace
 
-Result<NativeOutcome> compileNative(const KernelPackage& package, const NativeOptions& options) {
+Result<Compiled<NativeKernel>> compileNative(const KernelPackage& package, const NativeOptions& options) {
   auto made = compile(package, options, nullptr);
   if (!made) return fail(std::move(made.error()));
-  return NativeOutcome{std::move(made->kernel), std::move(made->reason)};
+  return Compiled<NativeKernel>{std::move(made->kernel), std::move(made->why)};
 }
 
-Result<MeasuredOutcome> compileMeasured(const KernelPackage& package, const NativeOptions& options) {
+Result<Compiled<MeasuredKernel>> compileMeasured(const KernelPackage& package, const NativeOptions& options) {
   NativeOptions uncached = options;
   uncached.cache = nullptr;
   MeasuredLowering measured;

@@ -39,10 +39,6 @@ class NativeKernel {
   }
 };
 
-struct NativeOutcome {
-  std::shared_ptr<const NativeKernel> kernel;  ///< null exactly when `reason` says why
-  std::string reason;
-};
-Result<NativeOutcome> compileNative(const KernelPackage&, const NativeOptions&);
+Result<Compiled<NativeKernel>> compileNative(const KernelPackage&, const NativeOptions&);
 
 }  // namespace smalti::cpu

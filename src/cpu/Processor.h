@@ -30,12 +30,12 @@ struct Processor {
 /// Bytes of a cache line, of all supported processors.
 inline constexpr int kLineBytes = 64;
 /// A cache level; the numbers are LLVM's localities.
-enum class CacheLevel : uint8_t { second = 2, first = 3 };
+enum class CacheLevel : uint8_t { l2 = 2, l1 = 3 };
 
 /// The processor of this process.
 const Processor& hostProcessor();
-/// By LLVM's name, "host" for this one, or with a triple: "aarch64-linux-gnu/neoverse-n1". SM7001 if LLVM knows none
-/// of that name.
+/// The processor with this LLVM name; "host": this one; with a triple: "aarch64-linux-gnu/neoverse-n1". SM7001 if LLVM
+/// knows none of that name.
 Result<Processor> processorNamed(std::string_view name);
 
 }  // namespace smalti::cpu

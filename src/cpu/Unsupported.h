@@ -1,6 +1,7 @@
 // The reason why a kernel has no native code.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,19 @@ struct Unsupported {
   std::string op{};     ///< "tpu.sem_signal"
   SourcePlace place{};  ///< of the op in the user's source
   bool empty() const { return reason.empty(); }
+  /// "it signals other devices (tpu.sem_signal, kernel.py:12:3)".
+  std::string text() const {
+    std::string where = op;
+    if (place.known()) where += (where.empty() ? "" : ", ") + place.str();
+    return where.empty() ? reason : reason + " (" + where + ")";
+  }
+};
+
+/// A compiled kernel; null: there is no native code, for that reason.
+template <class Kernel>
+struct Compiled {
+  std::shared_ptr<const Kernel> kernel;
+  Unsupported why;
 };
 
 /// Success, or the reason why there is no native code.

@@ -1,4 +1,4 @@
-// What the language asks of the driver: targets, options, exporters (lang/call/Backend.h).
+// The services of the driver for the language: targets, options, exporters (lang/call/Backend.h).
 #include "driver/RunSettings.h"
 #include "driver/program/Executables.h"
 #include "interop/Interop.h"

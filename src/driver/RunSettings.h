@@ -8,13 +8,13 @@
 
 namespace smalti::driver {
 
-/// `recordedPoison`, of a recorded case, is taken where the option says "auto", and beyond the edges of arrays too,
-/// where JAX's interpreters pad.
+/// `recordedPoison`, of a recorded case, is used if the option is "auto", and also beyond the edges of arrays, where
+/// JAX's interpreters pad.
 CompileOptions compileOptions(const Options&, std::optional<machine::Poison> recordedPoison = {});
 ExecuteSettings executeSettings(const Options&);
 RunSettings runSettings(const Options&, std::optional<machine::Poison> recordedPoison = {});
 
-/// Of options that not every run needs: SM6609, `chip` names no chip; SM1011, `net` is no network.
+/// Validates options that not every run needs. Errors: SM6609 (`chip` names no chip), SM1011 (`net` is not a network).
 Status validate(const Options&);
 
 /// Every observer on.

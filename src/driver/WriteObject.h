@@ -14,7 +14,7 @@ struct WrittenObject {
   int64_t bytes = 0;
 };
 
-/// As write_object. SM1000 for names that cannot be.
+/// As write_object. Error SM1000: an invalid name.
 Result<WrittenObject> writeObject(const KernelPackage&, const std::string& path, const ObjectOptions&);
 
 }  // namespace smalti::driver

@@ -12,13 +12,12 @@ namespace smalti::gpu {
 
 struct Architecture {
   std::string_view name;     ///< as LLVM and ptxas write it: "sm_90a"
-  std::string_view devices;  ///< what people call such devices
+  std::string_view devices;  ///< names of devices of this architecture, separated by spaces
   int version = 0;           ///< compute capability × 10: 90
-  int64_t sharedBytes = 0;   ///< of shared memory that a block may ask for (CUDA C++ Programming Guide, "Technical
+  int64_t sharedBytes = 0;   ///< largest shared memory of a block (CUDA C++ Programming Guide, "Technical
                              ///< Specifications per Compute Capability")
-  /// Products by warp groups (wgmma.mma_async), which are instructions of this architecture alone.
-  bool hasWgmma() const { return name == "sm_90a"; }
-  std::string_view ptx;  ///< LLVM's feature for the PTX version that has all of its instructions
+  bool hasWgmma = false;     ///< wgmma.mma_async, which only sm_90a has (PTX ISA)
+  std::string_view ptx;      ///< LLVM's feature for the PTX version that has all of its instructions
 };
 
 /// Oldest first.

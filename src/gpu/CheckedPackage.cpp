@@ -4,7 +4,7 @@ namespace smalti::gpu {
 
 tl::expected<cpu::CheckedPackage, cpu::Unsupported> withDeviceChecks(const KernelPackage& package) {
   auto checked = cpu::withChecks(package);
-  if (checked && cpu::watchesCopies(checked->package))
+  if (checked && cpu::tracksCopies(checked->package))
     return tl::unexpected<cpu::Unsupported>("copies that are in flight");
   return checked;
 }

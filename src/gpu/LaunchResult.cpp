@@ -4,6 +4,7 @@ namespace smalti::gpu {
 
 Result<LaunchResult> launchWithPrintBuffer(const DeviceKernel& kernel,
                                            const std::function<Result<LaunchResult>(int64_t)>& launch) {
+  // Chosen, not measured: most kernels print little, and few calls need a second launch.
   constexpr int64_t kFirstBytes = 1 << 16, kMaxBytes = 1 << 28, kGrowth = 16;
   int64_t bytes = kernel.prints ? kFirstBytes : 0;
   for (;; bytes *= kGrowth) {

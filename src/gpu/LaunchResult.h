@@ -12,8 +12,8 @@ namespace smalti::gpu {
 
 struct LaunchResult {
   KernelEnd end = KernelEnd::done;
-  std::vector<Array> results;      ///< if it is done; otherwise the operands are unchanged
-  std::vector<std::string> log{};  ///< lines that it printed, as in machine::KernelResult
+  std::vector<Array> results;      ///< after KernelEnd::done; otherwise empty, and the operands are unchanged
+  std::vector<std::string> log{};  ///< printed lines, as in machine::KernelResult
 };
 
 /// `launch` gets the size in bytes of the buffer for debug prints (0: none); it is called with larger ones until the

@@ -17,7 +17,7 @@ struct BlockRegion {
   bool empty = false;  ///< none is
 };
 
-/// What blocks of a window mean for an array of this shape.
+/// The positions of a window's blocks in an array of this shape.
 class BlockGeometry {
  public:
   /// `padded`: the array has been padded so that every block fits (paddedShape); starts that do not are clamped

@@ -58,7 +58,7 @@ Status finish(KernelPackage& package) {
   package.signature = package::readSignature(function, violations);
   package::checkFunction(function, violations);
   if (function.getBody().empty()) return violations.status();
-  // What a malformed attribute was to say is unknown: nothing is checked against its default.
+  // The meaning of a malformed attribute is unknown: nothing is checked against its default.
   if (!violations.has("SM3002") && package::checkCounts(package, function, violations)) {
     package::checkArguments(package, function, violations);
     package::checkIndexMaps(package, function, violations);

@@ -17,7 +17,7 @@ int usefulness(llvm::StringRef file) {
   return isPythonSource({file.data(), file.size()}) ? 3 : 2;
 }
 
-// JAX lowers an op once and uses what came out again: it says loc(""(callsite(first use at this use))), or, since
+// JAX lowers an op once and reuses the result with the location loc(""(callsite(first use at this use))), or, since
 // 0.10.2, with the op's name twice at the end of the name: loc("get/get"(callsite(first use at this use))).
 bool isUseOfCachedLowering(mlir::NameLoc named) {
   const auto [before, last] = named.getName().getValue().rsplit('/');

@@ -37,8 +37,8 @@ struct DebugOutput : mlir::SideEffects::Resource::Base<DebugOutput> {
 /// Memory space of a memref; vmem where the type does not say. nullopt when it is not an attribute of this dialect.
 std::optional<MemorySpace> memorySpaceOf(mlir::MemRefType);
 
-/// What an op of the dialect is that TensorCore kernels do not use ("a SparseCore op"), by name without "tpu.";
-/// nullopt for the ops we have and for names no version of the dialect has.
+/// The kind of an op of the dialect that TensorCore kernels do not use ("a SparseCore op"), by name without "tpu.";
+/// nullopt for supported ops and for names that no version of the dialect has.
 std::optional<std::string_view> refusedOpKind(std::string_view mnemonic);
 
 }  // namespace smalti::tpu

@@ -7,6 +7,8 @@
 #include "ir/Tpu.h"
 
 namespace smalti {
+
+static_assert(kDynamicSize == mlir::ShapedType::kDynamic);
 namespace {
 
 std::optional<DType> integerDtype(mlir::IntegerType type) {

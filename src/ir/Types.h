@@ -1,6 +1,7 @@
 // Between MLIR's element types and ours.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -23,9 +24,11 @@ mlir::Type typeOf(DType, mlir::MLIRContext&);
 /// Static shape and dtype of a vector or memref, shape {} of a scalar. nullopt where a dimension is dynamic.
 std::optional<ArrayType> arrayTypeOf(mlir::Type);
 
-/// Shape of a vector, memref or (empty) scalar type; '?' is mlir::ShapedType::kDynamic.
+/// The size of a dynamic dimension, '?': mlir::ShapedType::kDynamic.
+constexpr int64_t kDynamicSize = INT64_MIN;
+/// Shape of a vector, memref or (empty) scalar type; '?' is kDynamicSize.
 Shape shapeOf(mlir::Type);
-/// Of an element type or of what has one; f32 where it is none of a kernel's.
+/// The dtype of an element type, or of a type that has one; f32 if kernels lack it.
 DType elementDType(mlir::Type);
 /// Number of elements, -1 when dynamic or beyond what memory can hold.
 int64_t checkedElements(std::span<const int64_t> shape);

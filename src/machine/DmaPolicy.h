@@ -46,7 +46,7 @@ class DmaCandidates {
 class DmaPolicy {
  public:
   virtual ~DmaPolicy() = default;
-  /// Which of the candidates moves now; nothing: none does. A `stuck` machine moves the first one if all are refused.
+  /// The candidate that moves now; nothing: none does. A `stuck` machine moves the first one if all are refused.
   virtual std::optional<size_t> choose(DmaOccasion, const DmaCandidates&) = 0;
   /// Whether a stuck machine leaves all copies in flight if all are refused.
   virtual bool mayRefuseAll() const { return false; }

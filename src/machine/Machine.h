@@ -90,8 +90,8 @@ Result<std::shared_ptr<const CompiledKernel>> compileKernel(const KernelPackage&
 Status checkOperands(const CompiledKernel&, const std::vector<Array>& operands);
 
 /// operands[device] in the custom call's order. Inputs are not changed (aliased ones are copied unless unique).
-/// `extra` observers see everything too. Fails on what cannot go on (out of bounds, deadlock SM4103, livelock SM4104,
-/// limits).
+/// `extra` observers see everything, too. Fails if the run cannot continue (out of bounds, deadlock SM4103, livelock
+/// SM4104, limits).
 Result<KernelResult> run(const CompiledKernel&, std::span<const std::vector<Array>> operands, const MachineOptions&,
                          std::span<Observer* const> extra = {});
 

@@ -27,14 +27,14 @@ struct Buffer {
   MemoryKind space = MemoryKind::vmem;
   int device = 0;
   int core = -1;      ///< -1: shared by the device's cores (HBM, host)
-  SourcePlace place;  ///< where it was allocated, if by the kernel
+  SourcePlace place;  ///< of its allocation, if by the kernel
   Array storage;      ///< owned or a view of the caller's array
   bool allDefined = true;
   std::vector<uint8_t> defined;
 
   std::byte* data() { return storage.data(); }
   int elementBytes() const { return storage_bytes(type.dtype); }
-  /// Makes the shadow explicit (all equal to what `allDefined` said) so that it can be changed in places.
+  /// Makes the shadow explicit (all elements equal to `allDefined`), so that parts of it can be changed.
   void materialiseShadow();
 };
 
@@ -56,15 +56,15 @@ struct Ref {
   std::vector<RefTransform> transforms;
   /// Arrays in HBM occupy whole tiles: how far the view may extend past its end in each dimension. Empty: not at all.
   Shape padding;
-  /// Of a view that does, and of one that loads may read outside of its ref: how much of each dimension is there, from
-  /// its first element on. Empty: all of it.
+  /// For a view that does, and one that loads may read outside its ref: the elements present in each dimension, from
+  /// its first one on. Empty: all of them.
   Shape present;
 
   DType dtype() const { return transforms.empty() ? buffer->type.dtype : transforms.back().dtype; }
   const Shape& viewShape() const { return transforms.empty() ? shape : transforms.back().shape; }
   bool strided() const { return transforms.empty(); }
   int64_t elements() const { return num_elements(viewShape()); }
-  /// What is array of a strided view.
+  /// The part of a strided view that is inside the array.
   const Shape& presentShape() const { return present.empty() ? shape : present; }
   /// Bytes a DMA of this view moves: elements × bit width / 8.
   int64_t dmaBytes() const;
@@ -79,7 +79,7 @@ struct Ref {
   Ref on(Buffer& other) const;
 
   /// Copies the view to dense memory, `elements()` elements; `mask` (may be null) gets the shadow, and the
-  /// result says whether every element is defined. Padding is not copied: it is undefined.
+  /// result is whether every element is defined. Padding is not copied: it is undefined.
   bool read(std::byte* out, uint8_t* mask) const;
   /// Writes dense elements to the view; `mask` null: all defined. Elements in the padding are dropped.
   void write(const std::byte* in, const uint8_t* mask) const;

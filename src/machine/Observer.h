@@ -34,11 +34,11 @@ struct MemoryAccess {
   std::span<const int64_t> strides{};  ///< per dim; empty: all 1
   bool masked = false;                 ///< a masked store: only some elements are touched
   const SourcePlace* place = nullptr;
-  /// Of a masked store: which of its elements, a byte each, row-major, or one byte for all.
+  /// The mask of a masked store: a byte for each element, row-major, or one byte for all.
   std::span<const uint8_t> selected{};
 };
 
-/// Where an undefined value mattered.
+/// The use of an undefined value that made a difference.
 enum class UndefinedUse : uint8_t { address, branch, semaphore, output, dmaSize, gridBound };
 
 /// A copy, local or to another core or device (then its source has a semaphore, too).
@@ -96,12 +96,12 @@ struct InstructionEvent {
   bool begins = false;
 };
 
-/// What the software pipeline of a grid does on a TPU, where copies overlap with the steps before or after. The
-/// machine's own copies come in `windowFetched` and `windowWrittenBack`: as late and as early as can be.
+/// An event of a grid's software pipeline on a TPU, whose copies overlap with the steps before or after. The machine's
+/// own copies are reported by `windowFetched` and `windowWrittenBack`: as late and as early as possible.
 struct PipelineEvent {
   enum class Kind : uint8_t { fetchStart, fetchComplete, writeBackStart, writeBackComplete } kind;
   int operand = 0;                 ///< inputs, then outputs
-  int slot = 0;                    ///< which of the operand's buffers
+  int slot = 0;                    ///< the number of the operand's buffer
   int64_t step = 0;                ///< of this core's steps, from 0: the one during which this happens
   std::span<const int64_t> block;  ///< the index map's result
   int64_t bytes = 0;               ///< of the part of the block inside the array

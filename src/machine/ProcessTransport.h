@@ -8,8 +8,9 @@
 
 namespace smalti::machine {
 
-/// For the next kernel that the processes run together. When no process can go on and no message is on its way, all of
-/// them learn it, so that each reports its part of the deadlock. SM5011 when another process gives up the kernel.
+/// The transport of the next kernel that the processes run together. If no process can proceed and no message is in
+/// flight, all of them are told, so that each reports its part of the deadlock. SM5011: another process gave up the
+/// kernel.
 std::unique_ptr<Transport> makeProcessTransport(Endpoint&, KernelMessages&, int64_t devices);
 
 /// The same for MachineOptions::transport, of which native code wants to know where the messages go.

@@ -24,7 +24,7 @@ struct PutMessage {
   Address target, semaphore;
   int64_t credit = 0;               ///< bytes, or 1 on a regular semaphore (S-G2, S-G3)
   std::span<const std::byte> data;  ///< the view's elements, row-major, in storage form; valid during the call
-  std::span<const uint8_t> mask;    ///< which elements are defined, a byte each; empty: all
+  std::span<const uint8_t> mask;    ///< whether each element is defined, a byte each; empty: all are
 };
 
 struct SignalMessage {

@@ -17,7 +17,7 @@ MessageMemory messageMemory;
 
 namespace {
 
-/// MPI counts elements by int. A message that fills a part to the end goes on in the next one.
+/// MPI counts elements by int. A message is sent in parts; a full part is followed by another one.
 constexpr size_t kPart = size_t{1} << 30;  // bytes
 /// A receiver polls: first without pauses, which last longer than they should and delay short computations, then with
 /// pauses.
@@ -94,7 +94,7 @@ class MpiProcesses final : public Processes {
     }
   }
 
-  /// What was sent is still read by MPI.
+  /// MPI still reads the messages that were sent.
   void finish() {
     const std::lock_guard lock(mutex_);
     int finalized = 0;

@@ -33,7 +33,7 @@ int64_t nanosecondsNow() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// What a connection begins with.
+/// The beginning of a connection.
 struct Hello {
   uint64_t token = 0;  ///< of the job: nobody else's connection is taken
   int32_t rank = 0;

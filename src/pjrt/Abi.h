@@ -75,7 +75,7 @@ struct ApiHead {
 inline constexpr size_t kFirstEntryBytes = 40;
 static_assert(sizeof(ApiHead) == kFirstEntryBytes);
 
-/// What all argument structs begin with. `Args` is the struct itself.
+/// The beginning of all argument structs. `Args` is the struct itself.
 template <class Args>
 struct Sized {
   size_t structSize;

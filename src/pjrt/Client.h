@@ -25,12 +25,12 @@ class Client {
 
   std::string platform() const;  ///< "tpu"
   std::string platformVersion() const;
-  /// Those of all processes, in the plugin's order. At least one is here.
+  /// The devices of all processes, in the plugin's order. At least one is local.
   const std::vector<Device>& devices() const { return *devices_; }
   const Device* find(const void* object) const;
-  /// Where a program for so many devices runs: the first ones of this process; where it has fewer, the first ones of
-  /// all, and then every process that has some of these runs the same program. SM6804: there are not so many, or none
-  /// of them is here.
+  /// The devices of a program for `numDevices` devices: the first ones of this process; if it has fewer, the first ones
+  /// of all processes, and every process with one of these runs the same program. Error SM6804: there are fewer
+  /// devices, or none of them is local.
   Result<std::vector<const Device*>> choose(int64_t numDevices) const;
   const Plugin& plugin() const { return client_->plugin(); }
   void* get() const { return client_->get(); }

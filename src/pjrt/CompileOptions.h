@@ -19,8 +19,8 @@ struct CompileOptions {
   std::string proto() const;
 };
 
-/// What a module says of itself: `mhlo.num_partitions = 4 : i32`, and whether it has sdy's ops or attributes. One
-/// device when it says nothing, or is not text.
+/// The options in a module: `mhlo.num_partitions = 4 : i32`, and whether it has sdy's ops or attributes. One device if
+/// it contains none, or is not text.
 CompileOptions optionsOf(std::string_view module);
 
 }  // namespace smalti::pjrt

@@ -6,7 +6,7 @@
 
 namespace smalti::pjrt {
 
-/// Of the enumeration PJRT_Buffer_Type. SM6809: it has none (semaphores, index).
+/// The value of the enumeration PJRT_Buffer_Type. Error SM6809: there is none (semaphores, index).
 Result<int> bufferType(DType);
 
 }  // namespace smalti::pjrt

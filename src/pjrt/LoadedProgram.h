@@ -22,12 +22,13 @@ struct RunControl {
   const std::atomic<bool>* stop = nullptr;                 ///< true gives up waiting: SM9006
 };
 
-/// A program that is loaded on as many devices as it is for, one partition or replica on each. It may run in several
+/// A program that is loaded on its devices, one partition or replica on each. It may run in several
 /// threads at once.
 class LoadedProgram {
  public:
-  /// `module` is StableHLO; it says for how many devices it is (Client::choose says which). SM6804: there are fewer, or
-  /// they are other hosts'; SM6806: the compiler refuses it; SM6803: anything else that the plugin refuses.
+  /// `module` is StableHLO, which contains the number of devices (Client::choose selects them). SM6804: there are
+  /// fewer, or they belong to other hosts; SM6806: the compiler refuses it; SM6803: anything else that the plugin
+  /// refuses.
   static Result<LoadedProgram> compile(const Client&, const std::string& module);
 
   /// A device of this process, and which of the program's devices it is: replicas outermost, then partitions.

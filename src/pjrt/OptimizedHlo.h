@@ -1,4 +1,4 @@
-// What an optimized program says of its kernels.
+// The kernels of an optimized program.
 #pragma once
 
 #include <cstdint>

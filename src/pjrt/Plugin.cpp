@@ -53,7 +53,7 @@ std::string withoutPath(std::string text, const std::string& path) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
-/// What is wrong with a table that a plugin gave; empty: nothing.
+/// The error in a plugin's table; empty: none.
 std::string faultOf(const char* api) {
   if (!api) return "GetPjrtApi returned nothing";
   const auto& head = *reinterpret_cast<const ApiHead*>(api);

@@ -31,7 +31,7 @@ class Plugin {
   static Result<Plugin> load(const std::string& path);
 
   const std::string& path() const;
-  /// Of the API: "0.117".
+  /// The version of the API: "0.117".
   std::string apiVersion() const;
 
   bool has(abi::Entry) const;

@@ -159,7 +159,7 @@ std::string shortened(std::string_view text) {
   return result;
 }
 
-/// What stands between two words; empty when they are not there.
+/// The text between two words; empty if one of them is missing.
 std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
   const size_t begin = text.find(before);
   if (begin == std::string_view::npos) return "";

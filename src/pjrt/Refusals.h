@@ -14,7 +14,7 @@ struct RefusalRow {
   std::string_view words;     ///< that are in the message
   std::string_view also{};    ///< that are in it as well; may be empty
   std::string_view reason;    ///< id of the class, that of the legality rules where a rule foresees it
-  std::string_view sentence;  ///< what is wrong, for the author of the kernel
+  std::string_view sentence;  ///< the error, for the author of the kernel
   std::string_view help{};
 };
 /// The first row that fits a message is the one that counts.

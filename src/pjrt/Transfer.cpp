@@ -17,7 +17,7 @@ std::string nameOf(const Device& device, std::string_view array, size_t number) 
   return fmt::format("{} {} of device {} ({})", array, number, device.id, device.kind);
 }
 
-/// SM6808 unless a buffer is of this type, as far as the plugin says what it is of.
+/// Error SM6808: the buffer has another type, as far as the plugin reports it.
 Status checkType(const Plugin& plugin, void* buffer, const ArrayType& type, const std::string& which) {
   IntArgs element;
   element.object = buffer;
@@ -63,7 +63,7 @@ Result<Array> toHost(const Client& client, const Device& device, void* buffer, c
   const Plugin& plugin = client.plugin();
   const std::string which = nameOf(device, "result", number);
   if (Status same = checkType(plugin, buffer, type, which); !same) return fail(std::move(same.error()));
-  // Without a layout the bytes come in the device's.
+  // Without a layout the bytes have the device's.
   std::vector<int64_t> minorToMajor(type.shape.size());
   for (size_t i = 0; i < minorToMajor.size(); ++i) minorToMajor[i] = static_cast<int64_t>(minorToMajor.size() - 1 - i);
   MemoryLayout layout;

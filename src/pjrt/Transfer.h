@@ -9,10 +9,10 @@
 
 namespace smalti::pjrt {
 
-/// A buffer with a copy of the array, which is read during the call only. SM6809 for arrays that no device takes,
-/// SM6803 for what the plugin says; `number` is the operand's, in messages.
+/// A buffer with a copy of the array, which is read during the call only. SM6809: an array that no device takes;
+/// SM6803: an error of the plugin. `number` is the operand's, in messages.
 Result<Handle> toDevice(const Client&, const Device&, const Array&, size_t number, const std::atomic<bool>* stop);
-/// What a buffer holds. SM6808 unless it is of this type.
+/// The content of a buffer. Error SM6808: it has another type.
 Result<Array> toHost(const Client&, const Device&, void* buffer, const ArrayType&, size_t number,
                      const std::atomic<bool>* stop);
 

@@ -9,7 +9,7 @@
 namespace smalti::plain {
 namespace {
 
-/// What every receiver gets.
+/// The same results for every receiver.
 std::vector<std::vector<Array>> forAll(std::vector<Array> results) {
   std::vector<std::vector<Array>> all;
   all.push_back(std::move(results));

@@ -9,7 +9,7 @@
 
 namespace smalti::plain {
 
-/// What one list of devices sends.
+/// The arrays that one list of devices sends.
 struct CollectiveCall {
   const Op& op;
   const Function& function;

@@ -180,7 +180,7 @@ Result<Array> complexOf(const Array& real, const Array& imaginary) {
   return array;
 }
 
-/// Of reals the imaginary part is 0; to reals only the real part goes; to bool goes whether it is not 0.
+/// Real numbers get the imaginary part 0; real results are the real part; bool results compare with 0.
 PlainResults complexConvert(PlainCall& call) {
   const Array& from = call.operands[0];
   const DType to = call.results[0].dtype;

@@ -75,7 +75,7 @@ PlainResults reduceInOrder(PlainCall& call, std::span<const int64_t> dims) {
     if (!next) return next;
     accumulators = std::move(*next);
   }
-  // What a view shows dies with its slab.
+  // The elements of a view are freed with its slab.
   for (Array& a : accumulators)
     if (!a.unique()) {
       auto copy = a.clone();

@@ -164,7 +164,7 @@ PlainResults fft(PlainCall& call) {
   Numbers values = widened(call.operands[0]);
   double count = 1;
   for (const int64_t length : op.integers("fft_length")) count *= static_cast<double>(length);
-  // Of real numbers the last dimension is first, and halved; towards them it is last.
+  // Transforms of real numbers begin with the last dimension, which is halved; transforms to real numbers end with it.
   if (type == "RFFT") {
     along(values, shape, rank - 1, sign);
     values = lastDimension(values, shape[rank - 1], result->shape()[rank - 1]);

@@ -22,7 +22,7 @@ bool advance(Shape& index, const Shape& shape) {
 
 bool contains(std::span<const int64_t> dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
 
-/// What the dimension numbers of both ops say, by one name: gather's result is scatter's updates.
+/// The dimension numbers of both ops by common names: gather's result corresponds to scatter's updates.
 class Windows {
  public:
   struct Numbers {
@@ -88,7 +88,7 @@ class Windows {
   }
   bool next() { return advance(at_, batch_); }
 
-  /// One window for each entry of a list of i32, which says where it starts along one dim: what `take` is.
+  /// One window for each entry of a list of i32, its start along one dimension, as in `take`.
   struct List {
     std::span<const int32_t> indices;
     int64_t dim = 0;     ///< of the operand
@@ -200,8 +200,8 @@ struct Update {
   int64_t from, to;
 };
 
-/// Updates in rounds: within one no element is updated twice, and of several updates to one element the earlier come in
-/// an earlier round. A window that is not wholly inside the operand is left out, as XLA does.
+/// The updates in rounds: within one no element is updated twice, and of several updates to one element the earlier
+/// come in an earlier round. A window that is not wholly inside the operand is left out, as XLA does.
 std::vector<std::vector<Update>> updateRounds(Windows& windows, const Shape& operand) {
   std::vector<std::vector<Update>> rounds;
   if (windows.empty()) return rounds;

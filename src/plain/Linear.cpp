@@ -86,7 +86,7 @@ PlainResults choleskyOf(PlainCall& call) {
   return narrowed(*wide, call);
 }
 
-/// One matrix of a triangular_solve, as it is meant: transposed or not.
+/// One matrix of a triangular_solve, after its transposition if any.
 template <class T>
 struct Triangle {
   const T* a;

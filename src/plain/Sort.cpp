@@ -139,7 +139,7 @@ class Sorter {
   std::vector<int64_t> permutation_;
   int64_t length_ = 0, width_ = 0;
   std::vector<Column> columns_;
-  std::vector<int64_t> order_;  ///< where each element was along the dimension
+  std::vector<int64_t> order_;  ///< the old index of each element along the dimension
 };
 
 PlainResults sort(PlainCall& call) { return Sorter(call).run(); }

@@ -1,6 +1,7 @@
 #include "schedule/Access.h"
 
 #include "ir/facts/Attributes.h"
+#include "ir/facts/Constants.h"
 #include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -30,14 +31,6 @@ mlir::OperandRange addressOf(mlir::Operation& op) {
     if (auto ref = llvm::dyn_cast<mlir::MemRefType>(op.getOperand(i).getType()))
       return op.getOperands().slice(i, 1 + static_cast<unsigned>(ref.getRank()));
   return op.getOperands().take_front(0);
-}
-
-/// A constant index, converted or not.
-std::optional<int64_t> constantIndex(mlir::Value v) {
-  while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) v = cast.getIn();
-  auto constant = v.getDefiningOp<mlir::arith::ConstantOp>();
-  auto number = constant ? llvm::dyn_cast<mlir::IntegerAttr>(constant.getValue()) : mlir::IntegerAttr();
-  return number ? std::optional(number.getInt()) : std::nullopt;
 }
 
 /// The shape of the vector that the op loads or stores.

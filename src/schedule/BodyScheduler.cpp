@@ -42,7 +42,8 @@ bool BodyScheduler::isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Ope
   });
 }
 
-/// By pending op: the position of the last pending op that needs its value; the list's size if an op outside does.
+/// For each pending op, the position of the last pending op that needs its value; the list's size if an op outside
+/// does.
 std::vector<size_t> BodyScheduler::lastNeeds(const llvm::DenseMap<mlir::Operation*, size_t>& position) const {
   std::vector<size_t> last(pending_.size(), 0);
   // Backwards, since users come later.

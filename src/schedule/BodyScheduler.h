@@ -8,7 +8,7 @@
 
 namespace smalti::schedule {
 
-/// Which deferred ops a segment must compute.
+/// The deferred ops that a segment must compute.
 enum class Flush : uint8_t {
   values,       ///< an op needs values in memory: loads and other rematerializable ops stay deferred
   beforeWrites  ///< memory is about to change, or the block ends: values that are still needed are materialised

@@ -1,4 +1,4 @@
-// Which values of a nest get memory, and whose: rows that later phases need, and buffers that change owners.
+// The values of a nest that get memory: rows that later phases need, and buffers that take over other buffers' memory.
 #include <algorithm>
 
 #include "ir/Types.h"
@@ -151,7 +151,7 @@ NestPlan reuseBuffers(NestPlan plan, const NestContext& c) {
     Buffer& buffer = plan.buffers[*r.buffer];
     for (const auto& [value, own] : reads[i]) {
       const StoredValue old = *c.body.stored(value);
-      // What comes from outside of a loop, its next iteration needs too.
+      // The next iteration of a loop needs values from outside the loop, too.
       if (!own || mlir::Value(value).getParentBlock() != r.value.getParentBlock() || taken.contains(value) ||
           !old.isReusable || !old.isDense || num_elements(old.shape) != num_elements(buffer.shape) ||
           storage_bytes(old.dtype) != storage_bytes(buffer.dtype) || c.body.isNeededBeyond(value, here) ||

@@ -1,4 +1,4 @@
-// In which order a nest makes things: phases of a row, and whether there are rows at all.
+// The order of a nest's computations: the phases of a row, and whether there are rows at all.
 #include <algorithm>
 
 #include "ir/TpuOpsShape.h"

@@ -8,7 +8,7 @@
 
 namespace smalti::sim {
 
-/// Where the time of a core goes, in cycles.
+/// The breakdown of a core's time, in cycles.
 struct Spent {
   std::array<double, Work::numUnits> units{};  ///< computing, by the unit that was busiest
   double scalar = 0;                           ///< scalar instructions, and what a step costs whatever it does
@@ -54,7 +54,7 @@ class Clock {
   double copyBytes = 0;
 
  private:
-  /// From a device to its neighbour, in cycles.
+  /// The latency from a device to its neighbour, in cycles.
   double hop() const { return chip_.ici.hopLatencyUs * 1e3 * chip_.device.clockGhz; }
 
   const tpu::Chip& chip_;

@@ -38,7 +38,7 @@ struct Semaphore {
 struct Buffer {
   tpu::MemorySpace space = tpu::MemorySpace::vmem;
   std::string name;                             ///< "input 1"
-  const Array* array = nullptr;                 ///< what it holds, where that is known
+  const Array* array = nullptr;                 ///< its content, if known
   std::optional<size_t> operand;                ///< of the kernel call, that it holds
   std::vector<std::optional<int64_t>> numbers;  ///< of SMEM
   std::map<int64_t, Semaphore> semaphores;

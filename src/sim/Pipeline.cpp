@@ -28,7 +28,7 @@ class WindowCopies {
 
   Runner& map() { return map_; }
   bool isOutput() const { return isOutput_; }
-  /// Of the last step that was looked at: "input 0 (3, 2)".
+  /// The block of the last examined step: "input 0 (3, 2)".
   std::string blockName() const { return fmt::format("{} ({})", name_, fmt::join(next_, ", ")); }
   const std::string& name() const { return name_; }
 

@@ -92,7 +92,7 @@ void Recorder::stepped(std::string name, double from, double bodyFrom, double bo
 Recording Recorder::take(double end) {
   makeRoom(end);
   recording_.whole = !full_;
-  // Of a step that did not find room as a whole, nothing; where there is no grid, whatever there was room for.
+  // A step that did not fit completely is dropped; without a grid, all events that fit are kept.
   if (full_ && recording_.steps > 0)
     std::erase_if(recording_.events, [&](const Event& e) { return e.step >= recording_.steps; });
   if (!full_) recording_.until = end;

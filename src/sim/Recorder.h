@@ -1,5 +1,5 @@
-// Records the activity of a core and its copies for timelines. Bounded: the first events one by one, and of the whole
-// run the activity in a number of equal intervals.
+// Records the activity of a core and its copies for timelines. Bounded: the first events individually, and
+// the activity of the whole run in a fixed number of equal intervals.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Event {
   double bytes = 0;  ///< of copies
 };
 
-/// What happens in a stretch of time, in cycles of it and bytes.
+/// The activity in a period of time, in cycles and bytes.
 struct Stretched {
   std::array<double, Work::numUnits> units{};
   double waiting = 0, hbmBytes = 0;

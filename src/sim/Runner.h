@@ -15,9 +15,9 @@ class Runner {
 
   void setNumber(size_t argument, int64_t value);
   void setRef(size_t argument, const View&);
-  /// From its beginning to its end.
+  /// Runs the code from its beginning to its end.
   Status run(Clock&);
-  /// Of an index map, after `run`. SM6902 where a coordinate is not known.
+  /// The results of an index map, after `run`. Error SM6902: a coordinate is not known.
   Result<std::vector<int64_t>> results() const;
 
   /// How often each stretch has been passed.

@@ -23,7 +23,7 @@ constexpr double kMuchLonger = 1.5, kManyCycles = 32;
 
 bool isLoop(mlir::Operation* op) { return mlir::isa<mlir::scf::ForOp, mlir::scf::WhileOp>(op); }
 
-/// As far as is known, it has at most one iteration.
+/// Whether the loop is known to have at most one iteration.
 bool goesRoundOnce(mlir::Operation* op) {
   auto loop = mlir::dyn_cast<mlir::scf::ForOp>(op);
   if (!loop) return false;

@@ -15,7 +15,7 @@ namespace smalti::sim {
 /// Whether to take a branch whose condition depends on missing data.
 enum class Assume : uint8_t { nothing, always, never };
 
-/// What stands for data that are not there and that the kernel does not read from its operands.
+/// Substitutes for data that are not given and that the kernel does not read from its operands.
 struct Assumptions {
   Assumptions(Assume of = Assume::nothing) : branches(of) {}
   Assume branches;
@@ -32,12 +32,12 @@ struct Question {
   /// In the order of the custom call's operands; nullopt: not known.
   std::vector<std::optional<Array>> operands;
   Assumptions assume;
-  /// By operand, for messages: "input 2 of the module, i32[8]", and what to give. May be empty.
+  /// The name of each operand in messages, "input 2 of the module, i32[8]", and the help. May be empty.
   struct Source {
     std::string what, help;
   };
   std::vector<Source> sources;
-  bool record = false;  ///< what the core and its copies are busy with
+  bool record = false;  ///< the activity of the core and its copies
 };
 
 /// The work of the ops of one source line on the units, over the whole run of a core.
@@ -48,7 +48,7 @@ struct LineTime {
   double cycles() const { return work.cycles[unit()]; }
 };
 
-/// What one operand moves between HBM and a core, over the whole run of the core.
+/// The bytes of one operand that move between HBM and a core in the whole run of the core.
 struct Traffic {
   std::string what;       ///< "input 0"
   double bytes = 0;       ///< moved
@@ -59,14 +59,14 @@ struct Traffic {
 struct KernelTime {
   double cycles = 0;  ///< of the core that takes longest
   int cores = 1;      ///< that share the grid
-  int64_t steps = 0;  ///< of the grid, or rounds of loops without one
+  int64_t steps = 0;  ///< of the grid, or iterations of loops without one
   Spent spent;
   Work work;
   double hbmBytes = 0;
   int64_t copies = 0;
-  std::vector<Traffic> traffic;        ///< what moves most first
+  std::vector<Traffic> traffic;        ///< the largest first
   std::vector<LineTime> lines;         ///< the costliest first
-  std::optional<Recording> recording;  ///< where the question asks for it
+  std::optional<Recording> recording;  ///< if the question asks for it
 };
 
 /// SM6902: a loop or branch depends on data that is not given. SM6903: what the model does not know.

@@ -27,7 +27,7 @@ struct Work {
 };
 std::string_view name(Work::Unit);
 
-/// Of one op on values; nothing for scalar ops and for what only names or reshapes values.
+/// The work of one op on values; none for scalar ops and for ops that only name or reshape values.
 Work workOf(mlir::Operation&, const tpu::Chip&);
 
 /// The stores of what a product reads under a mask that ends within a register: such operands are masked as a whole and

@@ -1,5 +1,5 @@
 // Whether a TPU's compiler accepts a valid kernel on a chip, and if not, why.
-// The rules are in src/tpu/rules. Read from what libtpu 0.0.50.1 says of thousands of kernels.
+// The rules are in src/tpu/rules, derived from the verdicts of libtpu 0.0.50.1 on thousands of kernels.
 #pragma once
 
 #include <span>

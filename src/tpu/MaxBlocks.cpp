@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Arithmetic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "ir/KernelArguments.h"
@@ -120,7 +121,7 @@ class Room {
       sum += allottedBytes(map_.parts[i].buffers * paddedBytes(chip_, array));
     }
     // The dimension may be of rows or of lanes there: of the latter, a register has all or none.
-    const int64_t lanes = (size + kLanes - 1) / kLanes * kLanes;
+    const int64_t lanes = roundUp(size, kLanes);
     const double scale =
         static_cast<double>(size > room.block ? size : std::min(lanes, room.block)) / static_cast<double>(room.block);
     return sum + static_cast<int64_t>(scale * static_cast<double>(map_.temporaries.likely));

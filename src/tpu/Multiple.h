@@ -25,7 +25,7 @@ std::string derivationOf(mlir::Value);
 /// 0"; empty when there is none.
 std::string culpritOf(mlir::Value, int64_t wanted);
 
-/// Of a grid index or loop counter times a constant, plus a constant: where it is no such multiple, "100 where i = 1".
+/// A counterexample for a grid index or loop counter times a constant, plus a constant: "100 where i = 1".
 std::string counterexampleOf(mlir::Value, int64_t wanted);
 
 }  // namespace smalti::tpu

@@ -1,5 +1,6 @@
 #include "tpu/Products.h"
 
+#include "base/Arithmetic.h"
 #include "ir/Types.h"
 #include "tpu/Registers.h"
 #include "tpu/Tiling.h"
@@ -39,7 +40,7 @@ ProductNeed needOf(MatmulOp matmul, bool added, const Chip& chip) {
   };
   const int64_t rows = result->shape[result->shape.size() - 2], columns = result->shape.back();
   const int64_t depth = lhs->shape[lhs->shape.size() - 2] * lhs->shape.back() / std::max<int64_t>(1, rows);
-  const int64_t tiles = (columns + chip.mxu.size - 1) / chip.mxu.size;
+  const int64_t tiles = ceilDiv(columns, chip.mxu.size);
   const bool deep = depth > chip.spills.productDepth;
 
   ProductNeed need;

@@ -1,4 +1,4 @@
-// What a matrix product keeps in registers, and so in VMEM where they do not suffice.
+// The values that a matrix product keeps in registers, or in VMEM if they do not suffice.
 #pragma once
 
 #include "ir/TpuOps.h"
@@ -6,7 +6,7 @@
 
 namespace smalti::tpu {
 
-/// In registers.
+/// Numbers of registers.
 struct ProductNeed {
   int64_t operand = 0;  ///< rows in the form that matrix units take: made once, used for each tile of columns
   int64_t sums = 0;     ///< partial sums of one tile of columns

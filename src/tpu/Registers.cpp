@@ -1,5 +1,6 @@
 #include "tpu/Registers.h"
 
+#include "base/Arithmetic.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 #include "ir/Types.h"
@@ -9,8 +10,6 @@ namespace smalti::tpu {
 namespace {
 
 constexpr int64_t kSublanes = 8;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 std::optional<ArrayType> arrayOf(mlir::Value v) {
   return mlir::isa<mlir::VectorType>(v.getType()) ? arrayTypeOf(v.getType()) : std::nullopt;

@@ -26,9 +26,9 @@ namespace {
 constexpr int64_t kSmall = 8;
 /// A row as wide fills half the registers: then all rows are in flight.
 constexpr int64_t kWideRow = 24;
-/// With at most this many groups of eight rows, loaded values are kept.
+/// Loaded values are kept if there are at most this many groups of eight rows.
 constexpr int64_t kFewGroups = 8;
-/// Of bodies with two reductions: registers that are in flight in any case, and the most groups of rows.
+/// For bodies with two reductions: the registers that are always in flight, and the most groups of rows.
 constexpr int64_t kTwicePassed = 512, kMaxInFlight = 105;
 
 bool isBarrier(mlir::Operation* op) {
@@ -119,8 +119,8 @@ class Liveness {
     }
   }
 
-  /// What a loop carries is kept as long as it runs. The next iteration's value takes registers of its own if it
-  /// follows from a reduction or a product; an element-wise update happens in place.
+  /// The values that a loop carries are kept as long as it runs. The next iteration's value takes registers of its own
+  /// if it follows from a reduction or a product; an element-wise update happens in place.
   void addCarried(mlir::scf::ForOp loop) {
     const int64_t end = index_[loop.getBody()->getTerminator()];
     for (auto [carried, next] : llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues())) {

@@ -1,4 +1,4 @@
-// What the compiler keeps in VMEM besides windows and scratch: values for which there are not enough registers.
+// The values that the compiler keeps in VMEM in addition to windows and scratch, because registers do not suffice.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace smalti::tpu {
 
-/// What is kept where most is.
+/// A value that is kept at the place of the largest need.
 struct KeptValue {
   std::string what;  ///< "result of math.exp", "left operand, copied"
   ArrayType array;
@@ -27,7 +27,7 @@ struct Temporaries {
 /// A model of liveness over the body; its constants (`Chip::Spills`) are fitted to what libtpu 0.0.50.1 allots.
 /// Element-wise chains are computed register by register and take nothing. What is needed again after a reduction or a
 /// product that depends on it is kept, for all rows or for those in flight; products keep copies of packed operands and
-/// partial sums (Products.h). `docs/tpu_legality.md` says how well that fits.
+/// partial sums (Products.h). `docs/tpu_legality.md` has the accuracy.
 Temporaries temporariesOf(const KernelPackage&, const Chip&);
 
 }  // namespace smalti::tpu

@@ -1,5 +1,7 @@
 #include "tpu/Tiling.h"
 
+#include "base/Arithmetic.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -22,7 +24,6 @@ int64_t tileRows(const Chip& chip, DType dtype, int64_t rows) {
 int64_t tileElements(DType dtype) { return kLanes * packingOf(dtype); }
 
 int64_t paddedBytes(const Chip& chip, const ArrayType& t) {
-  const auto roundUp = [](int64_t x, int64_t to) { return (x + to - 1) / to * to; };
   const int64_t bits = elementBits(t.dtype);
   if (t.shape.empty()) return 0;
   if (t.shape.size() == 1) return roundUp(t.shape[0], tileElements(t.dtype)) * bits / 8;

@@ -26,7 +26,7 @@ std::optional<View> viewOf(mlir::Value memref) {
     size_t to = 0;
     for (size_t i = 0; i < from.size(); ++i) {
       const size_t left = from.size() - i, wanted = type.getShape().size() - to;
-      // Of several ones, as many go as must.
+      // Only as many dimensions of size 1 are removed as necessary.
       const bool keep =
           to < type.getShape().size() && from[i] == type.getShape()[to] && (from[i] != 1 || left == wanted);
       if (!keep) continue;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Arithmetic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -84,7 +85,7 @@ void addAllocations(mlir::Region& region, const Chip& chip, Allocated& own, Allo
 
 int64_t allottedBytes(int64_t bytes) {
   constexpr int64_t kUnit = 1024;
-  return (bytes + kUnit - 1) / kUnit * kUnit;
+  return roundUp(bytes, kUnit);
 }
 
 int64_t VmemPart::usefulBytes() const { return buffers * array.elements() * elementBits(array.dtype) / 8; }

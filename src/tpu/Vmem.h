@@ -17,7 +17,7 @@ struct VmemPart {
   ArrayType array;   ///< the block
   int64_t buffers = 1;
   int64_t bytes = 0;  ///< all buffers, padded to tiles
-  SourcePlace place;  ///< where the kernel first uses it
+  SourcePlace place;  ///< of the kernel's first use
   /// Elements that are in the array, in bytes: the rest of a buffer is padding.
   int64_t usefulBytes() const;
 };
@@ -32,7 +32,7 @@ struct VmemMap {
   std::vector<std::string> removed;  ///< scratch that uses no VMEM
   /// Windows and scratch, exactly.
   int64_t declaredBytes() const;
-  /// With what the compiler most likely adds.
+  /// Including the bytes that the compiler most likely adds.
   int64_t bytes() const { return declaredBytes() + temporaries.likely; }
   Fits fits() const;
 };

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Arithmetic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 /// Fewer registers than these do not matter.
 constexpr int64_t kManyRegisters = 32;
-/// Of the elements that registers have room for.
+/// Fractions of the elements of registers that a wasteful value uses, and of work that is uneven.
 constexpr double kWastefulShare = 0.125;
 constexpr double kUnevenShare = 0.1;
 
@@ -56,7 +57,7 @@ std::optional<Diagnostic> wasteful(const KernelPackage& kernel, const Chip& chip
       .need = fmt::format("last dimensions that fill registers of 8 rows of {} lanes", kLanes),
       .have = fmt::format("{} of {} in {} registers, where {} would hold it",
                           worst.getDefiningOp()->getName().getStringRef().str(), array.str(), most,
-                          registersOf(ArrayType{array.dtype, {(array.elements() + kLanes - 1) / kLanes, kLanes}})),
+                          registersOf(ArrayType{array.dtype, {ceilDiv(array.elements(), kLanes), kLanes}})),
       .help = "put the longest dimension last, or fold leading dimensions into the last two"};
 }
 

@@ -156,7 +156,8 @@ def test_warming_folders_says_what_has_no_code(cache, tmp_path):
     assert "compiled" in lines["matmul_int8"]
     assert "compiled" in lines["dist_right_permute_barrier"]
     cores = cache("warm", str(ROOT / "test/data/races/core_mesh_ordered.mlir"), "--cache", str(tmp_path / "kernels"))
-    assert re.search(r" not native +it copies to another device or core, or signals it\n$", cores.stdout), cores.stdout
+    assert re.search(r" not native +it copies to another device or core, or signals it \(tpu.sem_signal, kernels.py:\d+:\d+\)\n$",
+                     cores.stdout), cores.stdout
 
 
 def test_warming_goes_on_after_a_module_that_is_refused(cache, tmp_path):

@@ -76,6 +76,11 @@ def test_expected_failures_decide_the_exit_code(conform, three, tmp_path):
     done, _ = conform(three, "--expected-failures", listed)
     assert done.returncode == 1
     assert done.stderr == "a/right is listed as an expected failure, but does not fail: take it off the list\n"
+    listed.write_text("b/wrong\nb/refused\nwrong\n")
+    done, _ = conform(three, "--expected-failures", listed)
+    assert done.returncode == 1
+    assert done.stderr == "wrong is listed as an expected failure, but no case has this name\n"
+    assert conform(three, "--expected-failures", listed, "--filter", "right")[0].returncode == 0, "others are excluded"
     done, _ = conform(three, "--expected-failures", tmp_path / "none")
     assert done.returncode == 2 and "SM1001" in done.stderr
 

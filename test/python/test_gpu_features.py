@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -169,3 +170,55 @@ def test_the_page_of_features_states_what_gpus_support(bin_dir):
     done = subprocess.run([sys.executable, ROOT / "tools/features.py", "--run", bin_dir / "smalti_lang_test"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(done.stdout.split()[0]) >= 90
+
+
+ACCUMULATOR_WRITTEN_LATE = """
+module {
+  func.func @kernel(%i: i32, %x: memref<16x128xf32, #tpu.memory_space<vmem>>, %y: memref<128x128xf32, #tpu.memory_space<vmem>>,
+                    %o: memref<16x128xf32, #tpu.memory_space<vmem>>, %s: memref<16x128xf32, #tpu.memory_space<vmem>>)
+      attributes {scalar_prefetch = 0 : i64, scratch_operands = 1 : i64, tpu.core_type = #tpu.core_type<tc>,
+                  iteration_bounds = array<i64: 2>, window_params = [{transform_indices = @whole, window_bounds = array<i64: 16, 128>},
+                    {transform_indices = @whole, window_bounds = array<i64: 128, 128>},
+                    {transform_indices = @whole, window_bounds = array<i64: 16, 128>}],
+                  dimension_semantics = [#tpu.dimension_semantics<arbitrary>]} {
+    %c0 = arith.constant 0 : index
+    %first = arith.constant 0 : i32
+    %zero = arith.constant dense<0.0> : vector<16x128xf32>
+    %isFirst = arith.cmpi eq, %i, %first : i32
+    %a = vector.load %x[%c0, %c0] : memref<16x128xf32, #tpu.memory_space<vmem>>, vector<16x128xf32>
+    %b = vector.load %y[%c0, %c0] : memref<128x128xf32, #tpu.memory_space<vmem>>, vector<128x128xf32>
+    BEFORE
+    %d = tpu.matmul %a, %b, %zero {dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], [0, 0, 1, 1], [], []>, transpose_lhs_hint = false} : vector<16x128xf32>, vector<128x128xf32>, vector<16x128xf32> -> vector<16x128xf32>
+    BETWEEN
+    %old = vector.load %s[%c0, %c0] : memref<16x128xf32, #tpu.memory_space<vmem>>, vector<16x128xf32>
+    %sum = arith.addf %old, %d : vector<16x128xf32>
+    STORE(%sum, %s)
+    %all = vector.load %s[%c0, %c0] : memref<16x128xf32, #tpu.memory_space<vmem>>, vector<16x128xf32>
+    STORE(%all, %o)
+    return
+  }
+  func.func @whole(%i: i32) -> (i32, i32) {
+    %zero = arith.constant 0 : i32
+    return %zero, %zero : i32, i32
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("before, between", [("", "STORE(%zero, %s)"), ("STORE(%a, %s)", "scf.if %isFirst { STORE(%zero, %s) }"),
+                                             ("", "scf.if %isFirst { STORE(%zero, %s) }"),
+                                             ("scf.if %isFirst { STORE(%zero, %s) }", "")])
+def test_an_accumulator_may_be_written_after_the_product(run, tmp_path, before, between):
+    """A product that is added to scratch is added to what the load sees: stores between product and load count."""
+    text = ACCUMULATOR_WRITTEN_LATE.replace("BEFORE", before).replace("BETWEEN", between)
+    text = re.sub(r"STORE\((%\w+), (%\w+)\)", r'"tpu.vector_store"(\1, \2, %c0, %c0) <{operandSegmentSizes = array<i32: 1, 1, 2, 0>, '
+                  r"strides = array<i32>, add = false}> : (vector<16x128xf32>, memref<16x128xf32, #tpu.memory_space<vmem>>, index, "
+                  r"index) -> ()", text)
+    (tmp_path / "late.mlir").write_text(text)
+    results = []
+    for target in ("interpret", "cuda-host"):
+        done = run("run", "late.mlir", "--in", "f32[16,128]", "--in", "f32[128,128]", "--out-shape", "f32[16,128]", "--fill", "random",
+                   "--out", target, "--target", target)
+        assert done.returncode == 0, done.stderr
+        results.append(np.load(tmp_path / target / "out0.npy"))
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-4)

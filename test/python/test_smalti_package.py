@@ -102,6 +102,20 @@ def test_arrays_of_other_libraries_are_taken_by_dlpack(kind):
     np.testing.assert_array_equal(result, 2 * x)
 
 
+def test_subclasses_of_numpy_arrays_are_plain_arrays_and_masks_are_refused():
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    executable = add("f32").compile()
+    np.testing.assert_array_equal(executable(np.matrix(x), x)[0], x + x)
+    out = np.matrix(np.zeros_like(x))
+    executable(x, x, out=[out])
+    np.testing.assert_array_equal(np.asarray(out), x + x)
+    masked = np.ma.masked_less(x, 2)
+    with pytest.raises(TypeError, match=r"a masked array hides some; pass array\.filled\(value\)"):
+        executable(masked, x)
+    with pytest.raises(TypeError, match=r"out\[0\] is a masked array, whose mask no kernel sets; pass out\.data"):
+        executable(x, x, out=[masked])
+
+
 def test_errors_are_exceptions_with_a_code():
     with pytest.raises(smalti.Error) as caught:
         add("f32").run(np.ones((2, 3), np.float32), np.ones((2, 3), np.int32))

@@ -29,7 +29,7 @@ class ByteWriter {
   void add(const std::vector<T>& list) {
     addList(std::span(list));
   }
-  /// With its length.
+  /// Adds the length, then the elements.
   template <class T>
   void addList(std::span<T> list) {
     add(static_cast<uint64_t>(list.size()));
@@ -41,7 +41,7 @@ class ByteWriter {
     static constexpr std::byte kZeros[kMessageAlignment] = {};
     addBytes(std::span(kZeros).first((kMessageAlignment - bytes_.size() % kMessageAlignment) % kMessageAlignment));
   }
-  /// For that many bytes more.
+  /// Reserves memory for `more` further bytes.
   void reserve(size_t more) { bytes_.reserve(bytes_.size() + more); }
 
   const Bytes& bytes() const { return bytes_; }
@@ -84,9 +84,9 @@ class ByteReader {
     if (count > rest_.size() / elementBytes) ok_ = false;
     return take(ok_ ? count * elementBytes : 0);
   }
-  /// That many bytes, in place; none where there are fewer.
+  /// The next `bytes` bytes, in place; none if there are fewer.
   std::span<const std::byte> next(size_t bytes) { return take(bytes); }
-  /// What ByteWriter::align added; `bytes` of the constructor is the whole message.
+  /// Skips the bytes that ByteWriter::align added; `bytes` of the constructor is the whole message.
   void align() {
     const size_t at = whole_ - rest_.size();
     take((kMessageAlignment - at % kMessageAlignment) % kMessageAlignment);

@@ -23,7 +23,7 @@ constexpr size_t kLarge = size_t{1} << 20;
 constexpr size_t kThreadKeepsBelow = kLarge, kThreadKeeps = 8, kThreadKeepsBytes = size_t{4} << 20;
 /// From this size on, freed blocks are cached globally: below it, malloc has pages available.
 constexpr size_t kKeptFrom = size_t{16} << 10;
-/// Of all blocks kept at a time, by the machine's memory; the oldest go first.
+/// The most bytes of all cached blocks, by the machine's memory; the oldest blocks are freed first.
 size_t mostKept() {
   constexpr size_t kMin = size_t{256} << 20, kMax = size_t{4} << 30, kShareOfMemory = 16;
   static const size_t most = std::clamp(
@@ -97,7 +97,7 @@ class KeptBlocks {
   size_t bytes_ = 0;
 };
 
-/// Of no thread any more.
+/// Returns a block that no thread owns any more.
 void drop(void* block, size_t size);
 
 /// Small blocks without a lock, for calls that take hardly longer than malloc does to find aligned memory and to join

@@ -6,7 +6,7 @@
 
 namespace smalti {
 
-/// At least `bytes`, 64-byte aligned, not initialised; null when it cannot be had.
+/// At least `bytes`, 64-byte aligned, not initialised; null if it cannot be allocated.
 void* allocateBlock(size_t bytes);
 /// `bytes` as it was asked for.
 void freeBlock(void* block, size_t bytes);

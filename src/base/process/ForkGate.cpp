@@ -13,7 +13,7 @@ namespace {
 /// The number of threads inside the gate, and whether one is forking.
 constexpr uint32_t kForking = uint32_t{1} << 31;
 constinit std::atomic<uint32_t> gState{0};
-/// Of this thread: how deep it is in such work.
+/// How many such pieces of work are nested on this thread.
 thread_local constinit int tDepth = 0;
 
 uint32_t own() { return tDepth > 0 ? 1 : 0; }

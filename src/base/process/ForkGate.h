@@ -6,8 +6,9 @@
 namespace smalti {
 
 /// Work that takes locks of its own, of LLVM or of MLIR for longer than a moment: loading, tracing, compiling. A fork
-/// waits until no other thread is at such work, and none begins meanwhile. Made before any lock is taken that others
-/// take in such work. May be nested; what waits for other threads in it must not let them begin some of their own.
+/// waits until no other thread does such work, and blocks new work meanwhile. Construct it before taking any lock that
+/// other threads take in such work. It may be nested; code that waits for other threads in it must not let them begin
+/// such work.
 class UnforkedWork {
  public:
   UnforkedWork();

@@ -18,7 +18,7 @@ struct KernelMessages {
   std::deque<Processes::Message> early;
 };
 
-/// For one thread at a time.
+/// One thread at a time may use it.
 class ProcessRun {
  public:
   /// The devices of this process, as their messages see them.
@@ -27,8 +27,8 @@ class ProcessRun {
     virtual ~Devices() = default;
     /// Reads a message to its end.
     virtual Status deliver(int from, ByteReader&) = 0;
-    /// None of them can go on until a message comes: not after one that lets a device go on, though it has yet to
-    /// see it.
+    /// Whether none of them can continue before a message arrives; false after a message that lets a device continue,
+    /// even if the device has not seen it yet.
     virtual bool idle() const = 0;
   };
 
@@ -47,7 +47,7 @@ class ProcessRun {
 
   /// Delivers what has arrived, after at most `wait`. SM5011 when another process has given up.
   Result<bool> progress(std::chrono::microseconds wait);
-  /// For a process that is idle: looks from time to time whether all are, and delivers until `done`, at most for a
+  /// Called by an idle process: polls whether all processes are idle, and delivers messages until `done`, for at most a
   /// tenth of a second.
   void waitUntil(const std::function<bool()>& done);
   /// All processes know that the run ends here, before its second barrier.
@@ -56,17 +56,17 @@ class ProcessRun {
   bool deadlock() const { return deadlock_; }
   const Status& failed() const { return failed_; }
 
-  /// Every process comes here before any goes on, and all that was sent before has been delivered. What each of them
-  /// says, by rank. With `throughDeadlock` those that are stuck come here in the end; else SM5011 at a deadlock.
+  /// Waits until every process has called it and all earlier messages are delivered; returns the value `says` of each
+  /// process, by rank. With `throughDeadlock` deadlocked processes arrive, too; otherwise SM5011 at a deadlock.
   Result<std::vector<uint64_t>> barrier(uint64_t says, bool throughDeadlock, const std::function<bool()>& stop = {});
 
  private:
   enum class Kind : uint8_t { content, barrier, probe, state, deadlock, gaveUp };
   bool allAtBarrier() const;
-  /// What a process says of itself to rank 0: it counts what makes others go on, content and arrivals at barriers, and
-  /// is not idle once such a message has come, before it goes on itself. The sums of what has been sent and received by
-  /// all are equal in two rounds one after the other, with everybody idle in both, only if no message was on its way in
-  /// between (Mattern's four-counter method, "Algorithms for distributed termination detection", 1987).
+  /// The state that a process reports to rank 0: it counts the messages that let others continue (content and arrivals
+  /// at barriers), and is not idle from the arrival of such a message on. The sums of sent and of received messages of
+  /// all processes are equal in two consecutive rounds, with all processes idle in both, only if no message was in
+  /// flight in between (Mattern's four-counter method, "Algorithms for distributed termination detection", 1987).
   struct Standing {
     bool idle = false, atBarrier = false;
     uint64_t sent = 0, received = 0;
@@ -95,7 +95,7 @@ class ProcessRun {
   uint64_t sent_ = 0, received_ = 0;
   bool delivered_ = false, deadlock_ = false;
   Status failed_;
-  // Of rank 0, which looks for deadlocks.
+  // Used by rank 0, which detects deadlocks.
   std::vector<Standing> standings_;
   uint64_t round_ = 0, sentBefore_ = 0;
   int answers_ = 0;

@@ -24,7 +24,7 @@ class Processes {
   virtual ~Processes() = default;
   virtual int rank() const = 0;
   virtual int count() const = 0;
-  /// For messages: "process 1 on node7".
+  /// The name in messages: "process 1 on node7".
   virtual std::string name(int rank) const = 0;
   /// Messages of a channel to one process arrive in the order in which they were sent.
   virtual Status send(int to, Channel, Bytes message) = 0;

@@ -1,4 +1,4 @@
-// Where Python has its packages: programs and libraries of others come in such.
+// The folders of Python packages, in which other projects distribute programs and libraries.
 #pragma once
 
 #include <filesystem>

@@ -20,9 +20,9 @@ inline Diagnostic stoppedProcess(std::string have, std::string help, SourcePlace
           .help = std::move(help)};
 }
 
-/// Of a process that has given up: it has printed a diagnostic.
+/// Help if a process has given up: it has printed a diagnostic.
 inline constexpr char kSeeItsOutput[] = "see the output of that process";
-/// Of a process that has died or cannot be reached: perhaps only the launcher reports it.
+/// Help if a process has died or cannot be reached: perhaps only the launcher reports it.
 inline constexpr char kSeeItsOutputAndTheLauncher[] = "look at what that process and the launcher print";
 
 }  // namespace smalti

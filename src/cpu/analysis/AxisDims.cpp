@@ -57,14 +57,14 @@ bool onlyCompared(mlir::Value index) {
 
 }  // namespace
 
-std::optional<AtIndex> conditionOn(mlir::func::FuncOp kernel, int rank, mlir::Value condition) {
+std::optional<GridIndexEquals> gridIndexCondition(mlir::func::FuncOp kernel, int rank, mlir::Value condition) {
   const auto compared = comparison(plainCondition(condition), mlir::arith::CmpIPredicate::eq);
   if (!compared) return std::nullopt;
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(compared->first);
   if (!argument || argument.getOwner() != &kernel.getBody().front() ||
       static_cast<int>(argument.getArgNumber()) >= rank)
     return std::nullopt;
-  return AtIndex{static_cast<int>(argument.getArgNumber()), compared->second};
+  return GridIndexEquals{static_cast<int>(argument.getArgNumber()), compared->second};
 }
 
 int AxisDims::first(mlir::Value v) {

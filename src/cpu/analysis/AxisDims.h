@@ -16,11 +16,11 @@ class KernelArguments;
 namespace smalti::cpu {
 
 /// The axis and index of a condition of the form `program_id(axis) == index`; nullopt for any other.
-struct AtIndex {
+struct GridIndexEquals {
   int axis = 0;
   int64_t index = 0;
 };
-std::optional<AtIndex> conditionOn(mlir::func::FuncOp kernel, int rank, mlir::Value condition);
+std::optional<GridIndexEquals> gridIndexCondition(mlir::func::FuncOp kernel, int rank, mlir::Value condition);
 
 class AxisDims {
  public:

@@ -3,16 +3,11 @@
 #include "ir/TpuOpsMemory.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
+#include "ir/facts/Constants.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu {
-
-std::optional<int64_t> constantIndex(mlir::Value v) {
-  while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) v = cast.getIn();
-  return mlir::getConstantIntValue(v);
-}
 
 std::optional<BoxAccess> boxAccess(mlir::Operation& op) {
   BoxAccess access;

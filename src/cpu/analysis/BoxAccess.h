@@ -22,7 +22,4 @@ struct BoxAccess : WholeAccess {
 };
 std::optional<BoxAccess> boxAccess(mlir::Operation&);
 
-/// An index that is a constant, converted or not.
-std::optional<int64_t> constantIndex(mlir::Value);
-
 }  // namespace smalti::cpu

@@ -12,8 +12,8 @@ namespace smalti::cpu {
 /// Whether an array of that size is assumed to be in DRAM instead of the core's caches.
 bool isInDram(int64_t bytes, const Processor&);
 
-/// By result: it is memory-resident, and the kernel only stores to it, each block once. Such results are written with
-/// non-temporal stores (emit/Streaming.h).
+/// Whether each result is memory-resident, and the kernel only stores to it, each block once. Such results are written
+/// with non-temporal stores (emit/Streaming.h).
 std::vector<bool> usesNonTemporalStores(const KernelPackage&, const Processor&);
 
 }  // namespace smalti::cpu

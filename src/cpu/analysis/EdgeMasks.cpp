@@ -4,11 +4,11 @@
 #include <cstdlib>
 
 #include "cpu/analysis/BoxAccess.h"
-#include "cpu/analysis/Zero.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsShape.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
+#include "ir/facts/Constants.h"
 #include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -37,7 +37,7 @@ struct Place {
 
 class MaskFinder {
  public:
-  /// Of an input whose blocks along `dimension`, of `block` elements, follow the grid axis.
+  /// For an input whose blocks along `dimension`, of `block` elements, follow the grid axis.
   MaskFinder(const KernelArguments& arguments, unsigned axis, size_t dimension, int64_t block, int64_t extent)
       : kernel_(arguments.function()),
         axis_(axis),

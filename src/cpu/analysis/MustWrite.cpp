@@ -8,6 +8,7 @@
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/Types.h"
+#include "ir/facts/Constants.h"
 #include "ir/facts/IndexMaps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,9 +19,9 @@
 namespace smalti::cpu {
 namespace {
 
-class WrittenProof {
+class MustWriteAnalysis {
  public:
-  explicit WrittenProof(const KernelPackage& package)
+  explicit MustWriteAnalysis(const KernelPackage& package)
       : signature_(package.signature), arguments_(package), kernel_(arguments_.function()) {}
 
   bool holds(size_t output) {
@@ -77,8 +78,8 @@ class WrittenProof {
            llvm::all_of(store.getIndices(), [](mlir::Value v) { return constantIndex(v) == 0; });
   }
 
-  /// At the top level, or under conditions "program_id(d) == constant" on axes that no block depends on and that some
-  /// step satisfies.
+  /// Whether the op is at the top level, or under conditions "program_id(d) == constant" that some step satisfies, on
+  /// axes that no block depends on.
   bool reachedForEveryBlock(mlir::Operation& op) const {
     std::vector<std::optional<int64_t>> step(signature_.grid.size());
     for (mlir::Operation* at = &op; at->getParentOp() != kernel_; at = at->getParentOp()) {
@@ -115,7 +116,7 @@ class WrittenProof {
 }  // namespace
 
 std::vector<bool> mustWrite(const KernelPackage& package) {
-  WrittenProof proof(package);
+  MustWriteAnalysis proof(package);
   std::vector<bool> written;
   for (size_t i = 0; i < package.results.size(); ++i) written.push_back(proof.holds(i));
   return written;

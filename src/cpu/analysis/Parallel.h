@@ -20,7 +20,7 @@ struct ParallelPlan {
   bool operator==(const ParallelPlan&) const = default;
 };
 
-/// Of the leading axes that are marked `parallel`, or of all leading axes where none is, as many as can be shared.
+/// Shares as many as possible of the leading axes that are marked `parallel`, or of all leading axes if none is marked.
 /// Sharing an axis changes no result that does not depend on undefined memory: its points write different blocks of
 /// every output, and read only what they have written themselves or what is never written. Points of marked axes may
 /// also update the same elements atomically; the results are those of one of the possible orders.

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cpu/NativeParts.h"
+#include "cpu/CompileSteps.h"
 #include "cpu/aot/CEntry.h"
 #include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/jit/Jit.h"
@@ -72,7 +72,7 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
   ModuleBuilder built(processor, package.name);
   auto planned = planKernel(package, processor, {.sharesAxes = false, .streams = false});
   auto lowered = planned ? lowerKernel(*planned, *built.module, processor, made.report, interpreted,
-                                       {.countRounds = stepLimit > 0})
+                                       {.countIterations = stepLimit > 0})
                          : tl::unexpected(std::move(planned.error()));
   if (!lowered) return fail(notAheadOfTime(package, lowered.error().reason, lowered.error().place, kRunsOnTheMachine));
   if (!interpreted.all().empty())

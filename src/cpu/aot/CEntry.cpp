@@ -1,5 +1,6 @@
 #include "cpu/aot/CEntry.h"
 
+#include "base/Arithmetic.h"
 #include "cpu/aot/Aot.h"
 #include "cpu/aot/ProcessorCheck.h"
 #include "cpu/emit/Kernel.h"
@@ -163,7 +164,7 @@ class CEntryBuilder {
 
   void buildWhole(llvm::Function* within) {
     llvm::Function* f = function(entry_.name, numArrays());
-    const int64_t bytes = (entry_.workspaceBytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+    const int64_t bytes = roundUp(entry_.workspaceBytes, kWorkspaceAlignment);
     const bool fromHeap = bytes > kStackBytes;
     llvm::Value* workspace = llvm::ConstantPointerNull::get(b_.getPtrTy());
     if (fromHeap) {

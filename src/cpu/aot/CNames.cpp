@@ -42,7 +42,7 @@ asctime clock ctime difftime gmtime localtime mktime strftime time longjmp setjm
 accept access bind close connect dup execve fork kill link listen mmap munmap open pipe poll read recv select send shutdown
 sleep socket stat sync unlink usleep wait write)";
 
-// Of <math.h>: each stands for three functions, pow, powf and powl.
+// Functions of <math.h>: each name stands for three of them, such as pow, powf and powl.
 constexpr const char* kMath = R"(
 acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp10 exp2 expm1 fabs fdim finite
 floor fma fmax fmin fmod frexp gamma hypot ilogb isinf isnan j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2

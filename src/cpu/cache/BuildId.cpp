@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/Arithmetic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ManagedStatic.h"
 
@@ -19,7 +20,7 @@ struct Search {
 
 /// The build ID among the notes of a segment; empty when there is none. Notes are in memory that the loader has read.
 std::string buildIdIn(const char* note, size_t bytes, size_t alignment) {
-  const auto padded = [&](size_t n) { return (n + alignment - 1) / alignment * alignment; };
+  const auto padded = [&](size_t n) { return roundUp(n, alignment); };
   constexpr std::string_view kOwner("GNU\0", 4);
   while (bytes >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) header;

@@ -9,7 +9,7 @@ namespace smalti::cpu {
 /// linked without --build-id.
 std::string buildIdAt(const void* address);
 
-/// Of this code and of LLVM; empty if this code has no build ID.
+/// The build IDs of this code and of LLVM; empty if this code has none.
 const std::string& buildId();
 
 }  // namespace smalti::cpu

@@ -123,7 +123,7 @@ Status checkBuildId(const std::string& folder) {
 }  // namespace
 
 CompileCache::CompileCache(std::string folder, int64_t limitBytes)
-    : folder_(std::move(folder)), limitBytes_(limitBytes), trouble_(checkBuildId(folder_)) {}
+    : folder_(std::move(folder)), limitBytes_(limitBytes), firstError_(checkBuildId(folder_)) {}
 
 std::string CompileCache::path(const std::string& key) const { return fmt::format("{}/{}{}", folder_, key, kSuffix); }
 
@@ -143,7 +143,7 @@ std::optional<CachedKernel> CompileCache::find(const std::string& key) {
 void CompileCache::put(const std::string& key, std::string_view object, std::string_view report) {
   const int64_t bytes = static_cast<int64_t>(kMagic.size() + sizeof(Header) + report.size() + object.size());
   const std::lock_guard lock(mutex_);
-  if (!trouble_ || bytes > largestEntry()) return;
+  if (!firstError_ || bytes > largestEntry()) return;
   Header header{report.size(), object.size(), hashOf(key, report, object)};
   const std::string_view headerBytes(reinterpret_cast<const char*>(&header), sizeof header);
   const auto write = [&] { return writeOwnFile(path(key), {kMagic, headerBytes, report, object}); };
@@ -153,7 +153,7 @@ void CompileCache::put(const std::string& key, std::string_view object, std::str
     if (!error) error = write();
   }
   if (error) {
-    trouble_ = fail(cannotKeep(folder_, error));
+    firstError_ = fail(cannotKeep(folder_, error));
     return;
   }
   if (!bytesSinceShrink_) bytesSinceShrink_ = somewhereBelow(key, limitBytes_ / kShare);
@@ -190,9 +190,9 @@ Status CompileCache::usable() const {
   return {};
 }
 
-Status CompileCache::trouble() const {
+Status CompileCache::firstError() const {
   const std::lock_guard lock(mutex_);
-  return trouble_;
+  return firstError_;
 }
 
 CompileCache::Usage CompileCache::usage() const { return sum(list(folder_)); }

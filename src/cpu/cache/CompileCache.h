@@ -5,7 +5,7 @@
 //
 //   const std::string key = cacheKey({packageText(kernel), processorText(processor), optionText});
 //   if (cache)
-//     if (auto kept = cache->find(key)) …load kept->object, read kept->report; on any trouble compile as usual…
+//     if (auto kept = cache->find(key)) …load kept->object, read kept->report; on any error compile as usual…
 //   …compile…
 //   if (cache) cache->put(key, object, report);
 //
@@ -49,7 +49,7 @@ class CompileCache {
   /// Whether `put` can write: makes the folder and writes a file. SM7002.
   Status usable() const;
   /// The first error of `put` (SM7002); after it, `put` does nothing.
-  Status trouble() const;
+  Status firstError() const;
 
   struct Usage {
     int64_t entries = 0, bytes = 0;
@@ -70,9 +70,9 @@ class CompileCache {
   const std::string folder_;
   const int64_t limitBytes_;
   mutable std::mutex mutex_;
-  Status trouble_;
-  /// Put by this process, and as many as may be due to those before: a folder is not listed for every entry, and not
-  /// for the first one of every process either. Absent before the first.
+  Status firstError_;
+  /// An estimate of the bytes added since the folder was last scanned, so that not every put lists it. nullopt before
+  /// the first put.
   std::optional<int64_t> bytesSinceShrink_;
 };
 

@@ -13,7 +13,7 @@ namespace smalti::cpu {
 /// The whole file, empty if it is larger than `mostBytes`; nullopt if it does not exist, is not a plain file of
 /// this user's, or writable by others.
 std::optional<std::string> readOwnFile(const std::string& path, int64_t mostBytes);
-/// As base/io/File.h's replaceFile, for this user alone.
+/// Replaces a file as base/io/File.h's replaceFile does, readable by this user alone.
 int writeOwnFile(const std::string& path, std::initializer_list<std::string_view> parts);
 /// Makes a folder that is this user's alone, and those above it; 0 or errno.
 int makeOwnFolder(const std::string& path);

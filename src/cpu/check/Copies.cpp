@@ -2,7 +2,7 @@
 
 #include "cpu/analysis/ReadBeforeWrite.h"
 #include "cpu/check/Masks.h"
-#include "cpu/emit/ops/Watch.h"
+#include "cpu/emit/ops/HazardChecks.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"
 #include "ir/Types.h"

@@ -7,6 +7,7 @@
 #include "ir/TpuOps.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
+#include "ir/facts/Constants.h"
 #include "ir/facts/OpFamilies.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -9,7 +9,7 @@
 #include "cpu/check/Copies.h"
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
-#include "cpu/emit/ops/Watch.h"
+#include "cpu/emit/ops/HazardChecks.h"
 #include "cpu/rewrite/RetileWithoutPadding.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
@@ -32,7 +32,7 @@ class Instrumenter {
  public:
   Instrumenter(const KernelPackage& package, CheckPlan plan)
       : plan_(std::move(plan)),
-        checked_{package.copy(), 0, {}},
+        checked_{package.copy(), 0, {}, {}},
         arguments_(checked_.package),
         kernel_(arguments_.function()),
         found_(findUndefined(checked_.package, plan_)),
@@ -50,7 +50,7 @@ class Instrumenter {
     shadowArguments();
     instrumentStepStart();
     for (mlir::Operation* op : ops) visit(*op);
-    if (!failure_.empty()) return tl::unexpected(std::move(failure_));
+    if (!unsupported_.empty()) return tl::unexpected(std::move(unsupported_));
     return std::move(checked_);
   }
 
@@ -203,7 +203,7 @@ class Instrumenter {
     }
     auto type = mlir::cast<mlir::MemRefType>((from ? from : to).getType());
     if (!type.hasStaticShape() || type.getRank() == 0) {
-      failure_ = "a copy of dynamic size";
+      unsupported_ = "a copy of dynamic size";
     } else if (tracks) {
       storeWhole(emitConstant(b_, copy.getLoc(), mlir::VectorType::get(type.getShape(), b_.getI1Type()), true), to);
     } else if (from) {
@@ -406,7 +406,7 @@ class Instrumenter {
   llvm::DenseMap<mlir::Value, mlir::Value> shadows_;      ///< by ref
   llvm::DenseMap<mlir::Value, std::vector<Edge>> edges_;  ///< of inputs without a shadow
   MaskMap masks_;
-  Unsupported failure_;
+  Unsupported unsupported_;
 };
 
 }  // namespace
@@ -417,7 +417,9 @@ tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage& given)
   const KernelPackage& package = other ? *other : given;
   auto plan = planChecks(package);
   if (!plan) return tl::unexpected(std::move(plan.error()));
-  return Instrumenter(package, std::move(*plan)).run();
+  auto checked = Instrumenter(package, std::move(*plan)).run();
+  if (checked && other) checked->rewrites.emplace_back(kRetileWithoutPadding);
+  return checked;
 }
 
 bool takeShadows(std::vector<Array>& results, size_t shadowResults) {
@@ -429,7 +431,7 @@ bool takeShadows(std::vector<Array>& results, size_t shadowResults) {
   return defined;
 }
 
-bool watchesCopies(const KernelPackage& package) {
+bool tracksCopies(const KernelPackage& package) {
   bool watches = false;
   package.kernelFunction().walk([&](mlir::Operation* op) { watches |= op->hasAttr(kHazardChecked); });
   return watches;

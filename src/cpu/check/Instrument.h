@@ -12,6 +12,7 @@ struct CheckedPackage {
   KernelPackage package;
   size_t shadowResults = 0;           ///< how many of the package's last results are shadows
   std::vector<std::string> shadowed;  ///< the memories with a shadow: "output 0", "scratch 1", "an allocation"
+  std::vector<std::string> rewrites;  ///< names of the passes of Passes.h that ran before the checks were added
 };
 
 tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage&);
@@ -19,6 +20,6 @@ tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage&);
 /// Removes the shadows from the results of a call; false: an output has undefined elements.
 bool takeShadows(std::vector<Array>& results, size_t shadowResults);
 /// Whether the checks include accesses to memory that a copy in flight reads or writes.
-bool watchesCopies(const KernelPackage&);
+bool tracksCopies(const KernelPackage&);
 
 }  // namespace smalti::cpu

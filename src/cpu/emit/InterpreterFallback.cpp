@@ -144,7 +144,7 @@ FallbackContext::~FallbackContext() = default;
 
 void FallbackContext::restart() {
   effects_ = {};
-  flights.clear();
+  hazards.clear();
 }
 
 int FallbackContext::run(int op, void** pointers) {
@@ -166,8 +166,7 @@ NativeResult lowerByInterpreter(NativeLowering& l, mlir::Operation& op) {
   if (!(isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)
     return unsupported("it uses " + name);
   for (mlir::Value v : op.getOperands())
-    if (isRef(v.getType()) &&
-        (!l.hasRef(v) || l.ref(v).dynamic() || !l.ref(v).present.empty() || l.ref(v).shape.empty()))
+    if (isRef(v.getType()) && (!l.hasRef(v) || l.ref(v).dynamic() || l.ref(v).extendsPast() || l.ref(v).shape.empty()))
       return unsupported("it uses " + name);
   if (auto ok = l.flush(); !ok) return ok;
   auto number = l.interpreted.add(op);

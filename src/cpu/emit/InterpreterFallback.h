@@ -51,7 +51,7 @@ class FallbackContext {
   void restart();
   /// Debug prints since then, one line each, as in machine::KernelResult.
   const std::vector<std::string>& log() const { return effects_.log; }
-  DmaHazardTracker flights;  ///< updated by checked code
+  DmaHazardTracker hazards;  ///< updated by checked code
 
   struct Effects {
     std::vector<std::string> log;

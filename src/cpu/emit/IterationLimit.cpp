@@ -104,10 +104,10 @@ Reg counterOf(NativeLowering& l) {
 
 }  // namespace
 
-bool countsRounds(mlir::Operation& loop) { return constantIterations(loop) > kUncountedIterations; }
+bool countsIterations(mlir::Operation& loop) { return constantIterations(loop) > kUncountedIterations; }
 
-void countRound(NativeLowering& l, mlir::Operation& loop) {
-  if (!l.options.countRounds || !countsRounds(loop)) return;
+void countIteration(NativeLowering& l, mlir::Operation& loop) {
+  if (!l.options.countIterations || !countsIterations(loop)) return;
   Builder& b = l.b;
   Reg counter = counterOf(l);
   const int64_t iterations = isLong(loop) ? kLongIterationsPerCheck : kIterationsPerCheck;
@@ -115,7 +115,7 @@ void countRound(NativeLowering& l, mlir::Operation& loop) {
   b.CreateStore(left, counter);
   auto* look = llvm::BasicBlock::Create(b.getContext(), "look", l.function);
   auto* leave = llvm::BasicBlock::Create(b.getContext(), "leave", l.function);
-  auto* on = llvm::BasicBlock::Create(b.getContext(), "round", l.function);
+  auto* on = llvm::BasicBlock::Create(b.getContext(), "continue", l.function);
   llvm::MDBuilder weights(b.getContext());
   b.CreateCondBr(b.CreateICmpSGT(left, l.index(0)), on, look, weights.createBranchWeights(1 << 20, 1));
   b.SetInsertPoint(look);

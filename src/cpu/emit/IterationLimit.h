@@ -7,11 +7,11 @@ namespace smalti::cpu {
 
 /// Whether iterations of the loop (scf.for, scf.while) are counted: unless its bounds are constants, and it has few
 /// iterations together with the uncounted loops in it.
-bool countsRounds(mlir::Operation& loop);
+bool countsIterations(mlir::Operation& loop);
 
 /// Counts an iteration of the loop, at its end: a subtraction and a branch. At fixed intervals the code reads its
 /// CallLimits, and ends the call if they demand it. No code between two such reads depends on them: a read changes no
 /// register.
-void countRound(NativeLowering&, mlir::Operation& loop);
+void countIteration(NativeLowering&, mlir::Operation& loop);
 
 }  // namespace smalti::cpu

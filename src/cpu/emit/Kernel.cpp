@@ -1,14 +1,13 @@
 #include "cpu/emit/Kernel.h"
-#include "cpu/emit/Measured.h"
 
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/Tiles.h"
 #include "cpu/emit/EdgeCopy.h"
+#include "cpu/emit/Measured.h"
 #include "cpu/emit/Streaming.h"
+#include "cpu/emit/WindowCode.h"
 #include "cpu/emit/elements/Elementwise.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsSync.h"
@@ -19,23 +18,10 @@
 namespace smalti::cpu {
 namespace {
 
-using tpu::MemorySpace;
-
-/// Its name in messages: "HBM".
-std::string nameOf(MemorySpace space) { return tpu::stringifyMemorySpace(space).upper(); }
-
 /// One windowed operand while code is emitted.
-struct Windowed {
-  const BlockPlan* plan = nullptr;
-  const Window* window = nullptr;
-  mlir::func::FuncOp map;
-  View array;
-  DType undefined = DType::f32;    ///< of the array, with its signedness: the value of elements beyond its edges
-  View buffer;                     ///< holds a block that is partial or copied
-  Reg lastBlock = nullptr;         ///< slots with the last block's starts, if changes of the block must be detected
-  std::vector<Reg> starts, sizes;  ///< of this step's block in the array; sizes of its part inside
-  Reg whole = nullptr;             ///< i1: the block is whole
-  Reg next = nullptr;              ///< address of the next step's block
+struct Windowed : EmittedWindow {
+  Reg lastBlock = nullptr;  ///< slots with the last block's starts, if changes of the block must be detected
+  Reg next = nullptr;       ///< address of the next step's block
 };
 
 class KernelEmitter {
@@ -82,11 +68,6 @@ class KernelEmitter {
     return v;
   }
 
-  /// Memory that is private to the core.
-  static bool isLocal(MemorySpace space) {
-    return space == MemorySpace::vmem || space == MemorySpace::smem || space == MemorySpace::semaphore_mem;
-  }
-
   /// `undefined`: the dtype with the signedness of what the buffer stands for.
   View undefinedBuffer(DType dtype, DType undefined, const Shape& shape) {
     View v = l_.allocate(dtype, shape);
@@ -121,9 +102,6 @@ class KernelEmitter {
     for (size_t i = 0; i < arguments_.numScratch(); ++i) {
       const mlir::Value ref = arguments_.scratch(i);
       auto type = llvm::cast<mlir::MemRefType>(ref.getType());
-      const auto space = tpu::memorySpaceOf(type);
-      if (!space || !isLocal(*space))
-        return unsupported(fmt::format("scratch {} is in {} memory", i, space ? nameOf(*space) : "unknown"));
       l_.setRef(ref, undefinedBuffer(elementDType(type), elementDType(type), shapeOf(type)));
     }
     return {};
@@ -154,7 +132,6 @@ class KernelEmitter {
     Windowed w;
     w.plan = &plan;
     w.window = &window;
-    w.map = arguments_.indexMap(window);
     w.array = std::move(view);
     w.undefined = storage_bytes(array.dtype) == storage_bytes(w.array.dtype) ? array.dtype : w.array.dtype;
     w.array.hints.nonTemporal = plan.isNonTemporal;
@@ -167,9 +144,6 @@ class KernelEmitter {
         b_.CreateStore(b_.getInt64(static_cast<uint64_t>(INT64_MIN)), blockSlot(w, d));
     }
     windows_.push_back({std::move(w), argument});
-  }
-  static int64_t paddingOf(const std::vector<int64_t>& padding, size_t d) {
-    return d < padding.size() ? padding[d] : 0;
   }
   Reg blockSlot(const Windowed& w, size_t d) {
     return b_.CreateConstInBoundsGEP2_64(llvm::ArrayType::get(b_.getInt64Ty(), w.window->bounds.size()), w.lastBlock, 0,
@@ -224,80 +198,40 @@ class KernelEmitter {
       std::vector<Reg> next = indices_;
       Reg last = b_.CreateSub(bounds_.back(), l_.index(1));
       next.back() = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(next.back(), l_.index(1)), last);
-      if (auto ok = computeBlockOffset(w, next); !ok) return ok;
-      w.next = elementPointer(b_, w.array, w.starts);
+      const auto starts = blockStarts(l_, arguments_, *w.window, next);
+      if (!starts) return tl::unexpected(starts.error());
+      w.next = elementPointer(b_, w.array, *starts);
     }
-    if (auto ok = computeBlockOffset(w, indices_); !ok) return ok;
-    for (const size_t d : w.plan->maybeOutside) requireInside(w, d);
-    return {};
-  }
-
-  /// On a TPU such a block would be unrelated memory.
-  void requireInside(const Windowed& w, size_t d) {
-    Reg before = l_.index(-paddingOf(w.window->padLow, d) - w.window->bounds[d]);
-    Reg end = l_.index(w.array.shape[d] + paddingOf(w.window->padHigh, d));
-    l_.require(b_.CreateAnd(b_.CreateICmpSGT(w.starts[d], before), b_.CreateICmpSLT(w.starts[d], end)),
-               KernelStatus::outside);
-  }
-
-  /// The block of the step of these indices.
-  NativeResult computeBlockOffset(Windowed& w, const std::vector<Reg>& indices) {
-    mlir::Block& body = w.map.getBody().front();
-    for (unsigned a = 0; a < body.getNumArguments(); ++a) {
-      if (a < rank())
-        l_.setScalar(body.getArgument(a), b_.CreateTrunc(indices[a], b_.getInt32Ty()));
-      else
-        l_.setRef(body.getArgument(a), l_.ref(kernel_.getArgument(a)));
-    }
-    // An index map is scalar code: the body's lowering handles it.
-    for (mlir::Operation& op : body.without_terminator()) {
-      if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
-      if (auto ok = l_.lowerOp(op); !ok) return ok;
-    }
-    w.starts.clear();
-    w.sizes.clear();
-    w.whole = b_.getTrue();
-    for (size_t d = 0; d < w.window->bounds.size(); ++d) {
-      Reg block = l_.scalar(body.getTerminator()->getOperand(static_cast<unsigned>(d)));
-      if (!block) return unsupported("an index map that native code does not follow");
-      const int64_t size = w.window->bounds[d], extent = w.array.shape[d];
-      Reg at = b_.CreateSExt(block, b_.getInt64Ty());
-      const bool low = w.window->elementIndexed && d < w.window->padLow.size();
-      Reg start = w.window->elementIndexed ? b_.CreateSub(at, l_.index(low ? w.window->padLow[d] : 0))
-                                           : b_.CreateMul(at, l_.index(size));
-      w.starts.push_back(start);
-      if (w.plan->isPartial)
-        w.whole = b_.CreateAnd(w.whole, size > extent ? static_cast<Reg>(b_.getFalse())
-                                                      : b_.CreateICmpULE(start, l_.index(extent - size)));
-    }
+    auto starts = blockStarts(l_, arguments_, *w.window, indices_);
+    if (!starts) return tl::unexpected(std::move(starts.error()));
+    w.starts = std::move(*starts);
+    w.whole = isWholeBlock(l_, w);
+    for (const size_t d : w.plan->maybeOutside) l_.require(overlapsArray(l_, w, d), KernelStatus::outside);
     return {};
   }
 
   /// Binds the kernel's ref to the block: to the array itself if the block is inside it.
   NativeResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
-    const Shape& bounds = w.window->bounds;
-    View view = slice(b_, w.array, w.starts, bounds);
+    View view;
     if (w.plan->access == BlockAccess::copied) {
       l_.when(blockChanges(w), [&] { fetch(w); });
       view = w.buffer;
     } else if (w.plan->isPartial) {
-      Reg isPartial = b_.CreateNot(w.whole);
-      if (w.lastBlock) isPartial = b_.CreateAnd(isPartial, blockChanges(w));
-      if (!w.plan->isOutput || w.lastBlock) l_.when(isPartial, [&] { fetch(w); });
-      view.base = b_.CreateSelect(w.whole, view.base, w.buffer.base);
-      for (size_t d = 0; d < bounds.size(); ++d)
-        if (bounds[d] != 1 && view.strides[d] != w.buffer.strides[d])
-          view.strides[d] = b_.CreateSelect(w.whole, view.strides[d], w.buffer.strides[d]);
+      Reg needsFetch = b_.CreateNot(w.whole);
+      if (w.lastBlock) needsFetch = b_.CreateAnd(needsFetch, blockChanges(w));
+      if (!w.plan->isOutput || w.lastBlock) l_.when(needsFetch, [&] { fetch(w); });
+      view = arrayOrBuffer(b_, w);
+    } else {
+      view = slice(b_, w.array, w.starts, w.window->bounds);
     }
     if (w.plan->reuse) markReuse(w, view);
     view.memory = w.plan->hasBuffer() ? w.buffer.memory : w.array.memory;
     if (w.next)
       view.hints.nextStepOffset =
           b_.CreateSub(b_.CreatePtrToInt(w.next, b_.getInt64Ty()), b_.CreatePtrToInt(view.base, b_.getInt64Ty()));
-    auto type = llvm::cast<mlir::MemRefType>(argument.getType());
-    auto shaped = reshape(b_, view, shapeOf(type));
-    if (!shaped) return unsupported("a window whose shape differs from its ref's");
-    l_.setRef(argument, *shaped);
+    auto shaped = inShapeOf(b_, view, argument);
+    if (!shaped) return tl::unexpected(std::move(shaped.error()));
+    l_.setRef(argument, std::move(*shaped));
     return {};
   }
 

@@ -35,16 +35,10 @@ int32_t partOf(std::vector<MeasuredPart>& parts, const std::vector<mlir::Operati
   return static_cast<int32_t>(parts.size()) - 1;
 }
 
-thread_local MeasuredLowering* current = nullptr;
-
 }  // namespace
 
-MeasuredLowering::MeasuredLowering() { current = this; }
-MeasuredLowering::~MeasuredLowering() { current = nullptr; }
-MeasuredLowering* MeasuredLowering::here() { return current; }
-
 MeasuredCode::MeasuredCode(NativeLowering& l, std::vector<mlir::Operation*> ops) : l_(l) {
-  MeasuredLowering* measured = MeasuredLowering::here();
+  MeasuredLowering* measured = l.options.measured;
   if (!measured || ops.empty()) return;
   outer_ = measured->part;
   measured->part = partOf(measured->plan.parts, ops);
@@ -53,7 +47,7 @@ MeasuredCode::MeasuredCode(NativeLowering& l, std::vector<mlir::Operation*> ops)
 
 MeasuredCode::~MeasuredCode() {
   if (!stamp_) return;
-  MeasuredLowering::here()->part = outer_;
+  l_.options.measured->part = outer_;
   llvm::BasicBlock* here = l_.b.GetInsertBlock();
   if (here->getTerminator()) return;
   if (!here->empty() && &here->back() == stamp_)
@@ -72,7 +66,7 @@ bool worthMeasuring(mlir::Operation& op) {
 
 void measureStep(NativeLowering& l, const std::vector<int64_t>& grid, const std::vector<Reg>& bounds,
                  const std::vector<Reg>& indices) {
-  MeasuredLowering* measured = MeasuredLowering::here();
+  MeasuredLowering* measured = l.options.measured;
   if (!measured) return;
   measured->plan.grid = grid;
   Reg number = l.index(0);  // row-major

@@ -1,4 +1,4 @@
-// Code that measures how long its parts take. It is emitted during the lifetime of a MeasuredLowering.
+// Code that measures how long its parts take (LowerOptions::measured).
 #pragma once
 
 #include "cpu/Measurement.h"
@@ -9,16 +9,8 @@ namespace smalti::cpu {
 inline constexpr const char* kStampSymbol = "smaltiCpuStamp";
 inline constexpr const char* kStepSymbol = "smaltiCpuStep";
 
-/// Kernels lowered on this thread during its lifetime are measured.
-class MeasuredLowering {
- public:
-  MeasuredLowering();
-  ~MeasuredLowering();
-  MeasuredLowering(const MeasuredLowering&) = delete;
-  MeasuredLowering& operator=(const MeasuredLowering&) = delete;
-  /// The one of this thread; null: code is not measured.
-  static MeasuredLowering* here();
-
+/// What the lowering of a kernel records about its measured code.
+struct MeasuredLowering {
   Measurement plan{.parts = {{}}};  ///< parts and grid of the code; the first part belongs to no op
   int32_t part = 0;                 ///< number of the part being emitted
 };

@@ -1,17 +1,16 @@
 #include "cpu/emit/NativeLowering.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cpu/emit/Measured.h"
 #include "cpu/emit/PackedView.h"
 #include "cpu/emit/elements/Elementwise.h"
 #include "cpu/emit/ops/Columns.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "cpu/nest/NestEmitter.h"
 #include "cpu/ops/NativeOps.h"
 #include "ir/KernelPackage.h"
 #include "ir/facts/OpFamilies.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -59,9 +58,9 @@ Reg NativeLowering::scalar(mlir::Value v) {
 int64_t NativeLowering::placeBytes(DType t, std::span<const int64_t> shape) {
   constexpr int64_t kMaxBytes = int64_t{1} << 44;
   const int64_t elements = checkedElements(shape);
-  if (failure_ && (elements < 0 || arena.peakBytes() > kMaxBytes))
-    failure_ = unsupported("its values take more memory than any machine has");
-  return failure_ ? elements * storage_bytes(t) : 0;
+  if (status_ && (elements < 0 || arena.peakBytes() > kMaxBytes))
+    status_ = unsupported("its values take more memory than any machine has");
+  return status_ ? elements * storage_bytes(t) : 0;
 }
 
 View NativeLowering::allocate(DType t, std::span<const int64_t> shape) {
@@ -140,10 +139,10 @@ View NativeLowering::view(mlir::Value v) {
   }
   // Any other deferred value is computed into its own memory.
   if (nextValue_ < plan.values.size() && plan.values[nextValue_].value == v) {
-    if (auto ok = emitNests(plan.values[nextValue_++].segment); !ok) failure_ = ok;
+    if (auto ok = emitNests(plan.values[nextValue_++].segment); !ok) status_ = ok;
     if (const View* known = findView(v)) return *known;
   }
-  if (failure_) failure_ = unsupported("a value is used before it is computed");
+  if (status_) status_ = unsupported("a value is used before it is computed");
   return allocate(elementDType(v.getType()), shape);
 }
 
@@ -284,7 +283,7 @@ NativeResult NativeLowering::lowerBlock(mlir::Block& block) {
         (plan.dead.contains(&op) && !checksBounds))
       continue;
     if (auto ok = lowerOp(op); !ok) return ok;
-    if (!failure_) return atOp(failure_, op);
+    if (!status_) return atOp(status_, op);
     current_ = &op;
     if (auto ok = flushIfPlanned(FlushPoint::limit); !ok) return ok;
     if (const auto over = plan.released.find(&op); over != plan.released.end())
@@ -292,7 +291,7 @@ NativeResult NativeLowering::lowerBlock(mlir::Block& block) {
   }
   current_ = block.getTerminator();
   if (auto ok = flush(); !ok) return ok;
-  return failure_;
+  return status_;
 }
 
 NativeResult NativeLowering::lowerOp(mlir::Operation& op) {
@@ -311,7 +310,7 @@ NativeResult NativeLowering::atOp(NativeResult done, mlir::Operation& op) {
 }
 
 NativeResult NativeLowering::lowerHere(mlir::Operation& op) {
-  if (isCollected(op)) return {};  // deferred
+  if (isNestable(op)) return {};  // deferred
   if (LowerOp lower = findLowering(op)) {
     const MeasuredCode part(*this, worthMeasuring(op) ? std::vector{&op} : std::vector<mlir::Operation*>());
     return lower(*this, op);
@@ -358,23 +357,6 @@ NativeResult NativeLowering::emitNests(const PlannedSegment& planned) {
       return atOp(std::move(ok), *segment.ops[nest.ops.front()].op);
   }
   return {};
-}
-
-std::span<const std::span<const NativeOpRow>> nativeOpTables() {
-  static const std::array kTables{atomicOps(), bitcastOps(), controlOps(), convOps(),   iotaOps(),   memoryOps(),
-                                  shapeOps(),  matmulOps(),  pickOps(),    reduceOps(), searchOps(), syncOps()};
-  return kTables;
-}
-
-LowerOp findLowering(mlir::Operation& op) {
-  static const llvm::StringMap<LowerOp>& table = *[] {
-    auto* all = new llvm::StringMap<LowerOp>;
-    for (const auto rows : nativeOpTables())
-      for (const auto& [name, lower] : rows) (*all)[llvm::StringRef(name.data(), name.size())] = lower;
-    return all;
-  }();
-  auto found = table.find(op.getName().getStringRef());
-  return found == table.end() ? nullptr : found->second;
 }
 
 }  // namespace smalti::cpu

@@ -25,16 +25,18 @@
 namespace smalti::cpu {
 
 class FallbackOps;
+struct MeasuredLowering;
 struct PackedView;
 
 /// The refusal of a body whose code would not follow its plan: an error in one of the two.
-inline constexpr const char* kOtherPlan = "its code differs from its plan";
+inline constexpr const char* kOtherPlan = "its code differs from its plan, which is a bug in Smalti";
 
 /// What the code depends on besides its plan and the processor.
 struct LowerOptions {
   eval::Poison poison = eval::Poison::intMin;
-  bool countRounds = true;  ///< counts iterations of loops that may be endless (IterationLimit.h)
-  bool devices = false;     ///< whether other devices run the call at the same time (runtime/Devices.h)
+  bool countIterations = true;           ///< counts iterations of loops that may be endless (IterationLimit.h)
+  bool devices = false;                  ///< whether other devices run the call at the same time (runtime/Devices.h)
+  MeasuredLowering* measured = nullptr;  ///< receives the parts of code that measures itself (Measured.h); null: none
 };
 
 class NativeLowering {
@@ -145,22 +147,11 @@ class NativeLowering {
   llvm::DenseMap<mlir::Value, std::shared_ptr<const PackedView>> packedRefs_;
   llvm::DenseMap<mlir::Operation*, View> boxes_;  ///< of deferred loads and stores
   int nextMemory_ = 0;
-  NativeResult failure_;
+  NativeResult status_;
 };
 
 /// The element of a constant vector with equal elements.
 Reg splatConstant(Builder&, mlir::Value);
-
-/// Lowers one op that nests cannot compute; found by name, one table per file of emit/ops and product.
-using LowerOp = NativeResult (*)(NativeLowering&, mlir::Operation&);
-using NativeOpRow = std::pair<std::string_view, LowerOp>;
-std::span<const NativeOpRow> controlOps();
-std::span<const NativeOpRow> convOps();
-std::span<const NativeOpRow> memoryOps();
-std::span<const NativeOpRow> shapeOps();
-std::span<const NativeOpRow> matmulOps();
-std::span<const NativeOpRow> syncOps();
-LowerOp findLowering(mlir::Operation&);
 
 /// The memory that a vector store writes, in the shape of its value; its bounds are checked.
 tl::expected<View, Unsupported> storeBox(NativeLowering&, mlir::Operation& store);

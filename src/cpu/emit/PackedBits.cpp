@@ -3,24 +3,24 @@
 namespace smalti::cpu {
 
 PackedRow PackedBits::at(std::span<const Reg> indices) const {
-  if (v_.shares == 1) return {elementPointer(b_, v_.cells, indices), nullptr};
+  if (v_.elementsPerCell == 1) return {elementPointer(b_, v_.cells, indices), nullptr};
   Reg row = v_.row;
   for (size_t d = 0; d < indices.size(); ++d) row = b_.CreateAdd(row, b_.CreateMul(indices[d], v_.rowSteps[d]));
-  Reg shares = index(v_.shares);
-  return {move(elementPointer(b_, v_.cells, indices), b_.CreateMul(b_.CreateUDiv(row, shares), v_.rowStride)),
-          b_.CreateMul(b_.CreateURem(row, shares), index(bit_width(v_.dtype)))};
+  Reg perCell = index(v_.elementsPerCell);
+  return {move(elementPointer(b_, v_.cells, indices), b_.CreateMul(b_.CreateUDiv(row, perCell), v_.rowStride)),
+          b_.CreateMul(b_.CreateURem(row, perCell), index(bit_width(v_.dtype)))};
 }
 
 Reg PackedBits::load(const PackedRow& row, Reg start, int lanes, Reg mask) const {
   const int width = bit_width(v_.dtype), cell = bit_width(v_.cells.dtype);
-  if (v_.shares > 1) {
+  if (v_.elementsPerCell > 1) {
     Reg word = loadCell(move(row.cell, start), lanes, mask);
     return b_.CreateTrunc(b_.CreateLShr(word, shiftOf(row, word)), bits(width, lanes));
   }
   Reg all = nullptr;
-  for (int64_t j = 0; j < v_.parts; ++j) {
+  for (int64_t j = 0; j < v_.cellsPerElement; ++j) {
     Reg part = b_.CreateTrunc(loadCell(move(row.cell, partAt(j, start)), lanes, mask), bits(cell, lanes));
-    if (v_.parts == 1) return part;
+    if (v_.cellsPerElement == 1) return part;
     part = b_.CreateShl(b_.CreateZExt(part, bits(width, lanes)), static_cast<uint64_t>(j * cell));
     all = all ? b_.CreateOr(all, part) : part;
   }
@@ -29,7 +29,7 @@ Reg PackedBits::load(const PackedRow& row, Reg start, int lanes, Reg mask) const
 
 void PackedBits::store(Reg value, const PackedRow& row, Reg start, int lanes, Reg mask) const {
   const int width = bit_width(v_.dtype), cell = bit_width(v_.cells.dtype);
-  if (v_.shares > 1) {
+  if (v_.elementsPerCell > 1) {
     Reg at = move(row.cell, start), word = loadCell(at, lanes, mask), shift = shiftOf(row, word);
     Reg ones = llvm::ConstantInt::get(word->getType(), llvm::APInt::getLowBitsSet(storageBits(), width));
     Reg rest = b_.CreateAnd(word, b_.CreateNot(b_.CreateShl(ones, shift)));
@@ -37,8 +37,8 @@ void PackedBits::store(Reg value, const PackedRow& row, Reg start, int lanes, Re
     storeCell(b_.CreateTrunc(b_.CreateOr(rest, b_.CreateShl(wide, shift)), bits(cell, lanes)), at, lanes, mask);
     return;
   }
-  for (int64_t j = 0; j < v_.parts; ++j) {
-    Reg part = v_.parts == 1 ? value : b_.CreateLShr(value, static_cast<uint64_t>(j * cell));
+  for (int64_t j = 0; j < v_.cellsPerElement; ++j) {
+    Reg part = v_.cellsPerElement == 1 ? value : b_.CreateLShr(value, static_cast<uint64_t>(j * cell));
     storeCell(b_.CreateTrunc(part, bits(cell, lanes)), move(row.cell, partAt(j, start)), lanes, mask);
   }
 }
@@ -46,7 +46,7 @@ void PackedBits::store(Reg value, const PackedRow& row, Reg start, int lanes, Re
 bool PackedBits::hasVectors() const {
   const size_t rank = v_.cells.shape.size();
   return rank > 0 && constantOf(v_.cells.strides.back()) == 1 &&
-         (v_.shares == 1 || constantOf(v_.rowSteps.back()) == 0) && constantOf(extent(b_, v_.cells, rank - 1));
+         (v_.elementsPerCell == 1 || constantOf(v_.rowSteps.back()) == 0) && constantOf(extent(b_, v_.cells, rank - 1));
 }
 
 llvm::Type* PackedBits::bits(int width, int lanes) const {
@@ -59,7 +59,7 @@ Reg PackedBits::move(Reg pointer, Reg cells) const {
 }
 
 Reg PackedBits::partAt(int64_t j, Reg start) const {
-  return j == 0 ? start : b_.CreateAdd(start, b_.CreateMul(index(j), v_.partStride));
+  return j == 0 ? start : b_.CreateAdd(start, b_.CreateMul(index(j), v_.cellStride));
 }
 
 Reg PackedBits::shiftOf(const PackedRow& row, Reg word) const {

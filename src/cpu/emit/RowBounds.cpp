@@ -6,12 +6,11 @@ namespace smalti::cpu {
 namespace {
 
 Reg ahead(NativeLowering& l, mlir::Value v, int depth) {
-  constexpr int kDeepest = 16;
   if (Reg known = l.scalar(v)) return known;
   mlir::Operation* op = v.getDefiningOp();
   const bool scalar = op && op->getNumResults() == 1 && isNativeElementwise(*op) &&
                       llvm::none_of(op->getOperands(), [](mlir::Value operand) { return isVector(operand); });
-  if (!scalar || depth > kDeepest) return nullptr;
+  if (!scalar || depth > kMaxHoistDepth) return nullptr;
   std::vector<Reg> operands;
   for (mlir::Value operand : op->getOperands()) {
     operands.push_back(ahead(l, operand, depth + 1));

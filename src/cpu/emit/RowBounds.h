@@ -15,7 +15,7 @@ struct RowBounds {
 /// The bounds of a planned range, of a value of so many rows; nullopt: they cannot be computed yet.
 std::optional<RowBounds> rowBounds(NativeLowering&, const RowGroups&, int64_t rows);
 
-/// A scalar whose op comes later, perhaps: what it is computed from is there. Null where that is not so.
+/// Computes a scalar before its op is lowered; null if an operand is not available yet.
 Reg hoistedScalar(NativeLowering&, mlir::Value);
 
 }  // namespace smalti::cpu

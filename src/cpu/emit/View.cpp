@@ -1,9 +1,5 @@
 #include "cpu/emit/View.h"
 
-#include "base/RowMajor.h"
-#include "base/Tiles.h"
-#include "schedule/UnitDims.h"
-
 namespace smalti::cpu {
 
 std::optional<int64_t> constantOf(Reg r) {
@@ -11,27 +7,17 @@ std::optional<int64_t> constantOf(Reg r) {
   return std::nullopt;
 }
 
-std::vector<Reg> denseStrides(Builder& b, std::span<const int64_t> shape) {
-  std::vector<Reg> strides;
-  for (const int64_t step : rowMajorStrides(shape)) strides.push_back(b.getInt64(static_cast<uint64_t>(step)));
-  return strides;
-}
+bool isDense(const View& v) { return isRowMajor<EmittedArithmetic>(v); }
 
-bool isDense(const View& v) {
-  if (v.dynamic() || !v.present.empty()) return false;
-  int64_t step = 1;
-  for (size_t d = v.shape.size(); d-- > 0;) {
-    if (v.shape[d] != 1 && constantOf(v.strides[d]) != step) return false;
-    step *= v.shape[d];
-  }
-  return true;
+std::vector<Reg> denseStrides(Builder& b, std::span<const int64_t> shape) {
+  return rowMajor(EmittedArithmetic{b}, shape);
 }
 
 Reg extent(Builder& b, const View& v, size_t d) {
   return v.dynamic() ? v.sizes[d] : b.getInt64(static_cast<uint64_t>(v.shape[d]));
 }
 
-Reg presentExtent(Builder& b, const View& v, size_t d) { return v.present.empty() ? extent(b, v, d) : v.present[d]; }
+Reg presentExtent(Builder& b, const View& v, size_t d) { return v.extendsPast() ? v.present[d] : extent(b, v, d); }
 
 Reg elementPointer(Builder& b, const View& v, std::span<const Reg> indices) {
   Reg offset = b.getInt64(0);
@@ -44,40 +30,16 @@ View slice(Builder& b, const View& v, std::span<const Reg> starts, std::span<con
            std::span<const int64_t> steps) {
   View out = v;
   out.base = elementPointer(b, v, starts);
-  out.shape.assign(sizes.begin(), sizes.end());
-  out.sizes.clear();
-  out.padding.clear();
-  out.present.clear();
+  takeBox(EmittedArithmetic{b}, out, sizes, steps);
   // Code that takes part of such a block may do so in only a few of the steps that use the block.
   if (v.reuse.block && out.shape != v.shape) out.reuse = {};
-  for (size_t d = 0; d < steps.size(); ++d)
-    out.strides[d] = b.CreateMul(v.strides[d], b.getInt64(static_cast<uint64_t>(steps[d])));
   return out;
 }
 
 std::optional<View> reshape(Builder& b, const View& v, std::span<const int64_t> shape) {
-  View out = v;
-  out.shape.assign(shape.begin(), shape.end());
-  const auto source = !isDense(v) || !v.padding.empty() ? schedule::unitReshape(v.shape, shape) : std::nullopt;
-  if (!source) {
-    if (!isDense(v)) return std::nullopt;
-    out.strides = denseStrides(b, shape);
-    out.padding = paddingAfterReshape(v.shape, v.padding, shape);
-    return out;
-  }
-  out.strides.resize(shape.size());
-  if (v.dynamic()) out.sizes.assign(shape.size(), b.getInt64(1));
-  if (!v.present.empty()) out.present.assign(shape.size(), b.getInt64(1));
-  if (!v.padding.empty()) out.padding.assign(shape.size(), 0);
-  for (size_t d = 0; d < shape.size(); ++d) {
-    const auto from = static_cast<size_t>((*source)[d]);
-    out.strides[d] = (*source)[d] < 0 ? b.getInt64(0) : v.strides[from];
-    if ((*source)[d] < 0) continue;
-    if (v.dynamic()) out.sizes[d] = v.sizes[from];
-    if (!v.present.empty()) out.present[d] = v.present[from];
-    if (!v.padding.empty() && keepsPadding(from, v.shape.size(), d, shape.size())) out.padding[d] = v.padding[from];
-  }
-  return out;
+  return reshaped(EmittedArithmetic{b}, v, shape);
 }
+
+View withoutUnitDims(const View& v) { return squeezed(v); }
 
 }  // namespace smalti::cpu

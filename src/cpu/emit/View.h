@@ -7,7 +7,7 @@
 
 #include "cpu/emit/Arena.h"
 #include "cpu/emit/elements/Registers.h"
-#include "smalti/array.h"
+#include "cpu/plan/StridedLayout.h"
 
 namespace smalti::cpu {
 
@@ -26,29 +26,32 @@ struct ReuseInfo {
   Reg block = nullptr;        ///< i64: the number of the current part, if there are several
 };
 
-struct View {
-  DType dtype = DType::f32;
-  Shape shape;
-  Reg base = nullptr;        ///< of element (0, …, 0)
-  std::vector<Reg> strides;  ///< i64, in elements, one per dimension
-  std::vector<Reg> sizes;    ///< i64 per dimension, of refs with dynamic dimensions ('?' in `shape`); else empty
-  /// Arrays in HBM occupy whole tiles: how far a slice may extend past its end in each dimension. Empty: not at all.
-  Shape padding;
-  std::vector<Reg> present;  ///< i64 per dimension: how much of such a slice is in the array. Empty: all of it.
-  /// Id of a memory of the kernel: views of different memories never overlap. kValue: written once, before it is read.
-  int memory = kValue;
+/// Strides, sizes and extents are registers of type i64.
+struct View : StridedLayout<Reg> {
+  Reg base = nullptr;                         ///< of element (0, …, 0)
   std::shared_ptr<const Arena::Block> owner;  ///< of values: keeps their memory allocated
   AccessHints hints;
   ReuseInfo reuse;  ///< not valid for slices
 
-  static constexpr int kValue = -1;
-  int64_t elements() const { return num_elements(shape); }
-  bool dynamic() const { return !sizes.empty(); }
+  void forgetBlock() {
+    hints.nextStepOffset = nullptr;
+    reuse = {};
+  }
 };
 
-/// False: the two views have no element in common.
-inline bool mayOverlap(const View& a, const View& b) { return a.memory == b.memory && a.memory != View::kValue; }
+/// The value of a constant; nullopt: not one.
 std::optional<int64_t> constantOf(Reg);
+
+/// Arithmetic in emitted code, for the rules of StridedLayout.h.
+struct EmittedArithmetic {
+  using Number = Reg;
+  Builder& b;
+
+  Number constant(int64_t n) const { return b.getInt64(static_cast<uint64_t>(n)); }
+  static std::optional<int64_t> known(Number n) { return constantOf(n); }
+  Number multiply(Number m, Number n) const { return b.CreateMul(m, n); }
+};
+
 /// Row-major strides.
 std::vector<Reg> denseStrides(Builder&, std::span<const int64_t> shape);
 /// True if the elements are known to be row-major without gaps.
@@ -62,8 +65,9 @@ Reg elementPointer(Builder&, const View&, std::span<const Reg> indices);
 /// The box at `starts` of `sizes`, every `steps`-th element (empty: 1).
 View slice(Builder&, const View&, std::span<const Reg> starts, std::span<const int64_t> sizes,
            std::span<const int64_t> steps = {});
-/// The same elements in the same order in another shape: unit dimensions may be added and removed with any strides,
-/// anything else needs a dense view. nullopt if strides cannot express it.
+/// As `reshaped` of StridedLayout.h.
 std::optional<View> reshape(Builder&, const View&, std::span<const int64_t> shape);
+/// The view without dimensions of size 1, nor its padding.
+View withoutUnitDims(const View&);
 
 }  // namespace smalti::cpu

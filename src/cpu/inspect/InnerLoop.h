@@ -18,8 +18,8 @@ struct InnerLoop {
 /// Whether it is a fused multiply-add or dot product of vectors; an instruction begins with its mnemonic.
 bool isMultiplyAdd(std::string_view instruction);
 
-/// Of the loops without a loop inside the one with the most multiply-adds, else vector instructions, else instructions,
-/// that is nested deepest. Absent if there is no loop.
+/// The innermost loop with the most multiply-adds; without any, with the most vector instructions, then instructions.
+/// Among equals, the most deeply nested one. nullopt if there is no loop.
 std::optional<InnerLoop> findInnerLoop(std::string_view assembly);
 
 /// Register spills (loads and stores), of the whole text.

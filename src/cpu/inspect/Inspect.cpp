@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "cpu/NativeParts.h"
+#include "cpu/CompileSteps.h"
 #include "cpu/jit/Optimised.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Object/ObjectFile.h"
@@ -48,7 +48,7 @@ Result<Inspection> inspectNative(const KernelPackage& package, const NativeOptio
   auto first = lower(shown.report), second = lower(ignored), third = lower(ignored);
   for (const auto* lowered : {&first, &second, &third})
     if (!*lowered) {
-      shown.reason = lowered->error().reason;
+      shown.reason = lowered->error().text();
       return shown;
     }
   llvm::raw_string_ostream stream(shown.llvm);

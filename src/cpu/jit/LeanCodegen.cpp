@@ -9,7 +9,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Of cpu/product/gemm/MicroKernel.h's functions that multiply and add floats.
+/// The names of micro-kernels (product/gemm/MicroKernel.h) for floats begin with this.
 constexpr llvm::StringLiteral kKernelPrefix = "smalti_kernel_0_";
 
 constexpr std::string_view kSkipped[] = {

@@ -18,7 +18,7 @@ const llvm::Target* findLlvmTarget(const std::string& triple);
 class LlvmFeatures {
  public:
   LlvmFeatures(const std::string& triple, const std::string& processor, const std::string& features);
-  /// By LLVM's name: "avx512bf16".
+  /// `feature`: LLVM's name of it, such as "avx512bf16".
   bool has(const std::string& feature) const;
 
  private:

@@ -8,7 +8,7 @@ namespace {
 
 Lanes unary(llvm::Intrinsic::ID id, Lanes x) { return {x.code(), x.code().CreateUnaryIntrinsic(id, x.value())}; }
 
-/// Of the same number of lanes.
+/// The type with as many lanes of another element type.
 llvm::Type* withElement(llvm::Type* type, llvm::Type* element) {
   if (auto* vector = llvm::dyn_cast<llvm::VectorType>(type))
     return llvm::VectorType::get(element, vector->getElementCount());

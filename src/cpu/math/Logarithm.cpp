@@ -13,7 +13,7 @@ struct Split {
   Lanes f;
 };
 
-/// Of positive finite x; denormals too.
+/// Splits positive finite x, including denormals.
 Split split(Lanes x) {
   const Mask isTiny = x < 0x1p-126;
   const Lanes bits = bitsOf(select(isTiny, x * 0x1p23, x));

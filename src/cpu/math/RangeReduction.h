@@ -11,8 +11,8 @@ struct QuarterTurns {
   Lanes rest;       ///< the rounding error of the remainder
 };
 
-/// Of x ≥ 0; NaN for infinity and NaN. Large x, in any lane, go through a block of their own that is rarely run: the
-/// builder is left in another block.
+/// Reduces x ≥ 0; infinity and NaN give NaN. Vectors with a large x in any lane take a separate block, which rarely
+/// runs: the builder is left in another block than before.
 QuarterTurns reduceByQuarterTurns(Lanes x);
 
 }  // namespace smalti::cpu

@@ -50,7 +50,7 @@ class NestEmitter {
     rowLoop(0);
     for (size_t i = 0; i < plan_.buffers.size(); ++i)
       if (plan_.buffers[i].value) l_.setView(plan_.buffers[i].value, loaded.empty() ? buffers_[i] : loaded[i]);
-    return std::move(values_.failure);
+    return std::move(values_.status);
   }
 
  private:
@@ -232,7 +232,8 @@ class NestEmitter {
     l_.ifElse(useful, [&] { loop(multiplied); }, [&] { loop(divided); });
   }
 
-  /// Registers reciprocals that replace divisions of rows, and returns whether they are accurate enough; null: failure.
+  /// Registers reciprocals that replace divisions of rows, and returns whether they are accurate enough; null: there is
+  /// no code for it.
   Reg findReciprocals(const std::vector<EmittedRoot*>& roots) {
     Reg useful = b_.getTrue();
     llvm::SmallVector<RowValue, 2> divisors;
@@ -269,7 +270,7 @@ class NestEmitter {
   }
 
   void columnLoop(const std::vector<EmittedRoot*>& roots, int64_t columns) {
-    const int lanes = columnLanes(columns, l_.processor);
+    const int lanes = roots.front()->details->lanes;
     // Several registers as one value, so that LLVM interleaves their code.
     const int wide = lanes * roots.front()->details->vectors;
     const int64_t steps = columns / wide;

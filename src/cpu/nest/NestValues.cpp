@@ -78,7 +78,7 @@ void NestValues::prefetchRowsAhead(const Chunk& chunk) {
     Reg next = b_.CreateGEP(storageType(b_.getContext(), view.dtype), pointer(view, map, chunk),
                             b_.CreateMul(stride, l_.index(plan_.rows.prefetchRows)));
     prefetchLines(b_, next, chunk.lanes * storage_bytes(view.dtype),
-                  plan_.rows.prefetchLevel == 1 ? CacheLevel::first : CacheLevel::second);
+                  plan_.rows.prefetchLevel == 1 ? CacheLevel::l1 : CacheLevel::l2);
   }
 }
 
@@ -188,7 +188,7 @@ Reg NestValues::iota(mlir::Operation& op, const ElementMap& map, const Chunk& ch
 }
 
 Reg NestValues::refuse(std::string why) {
-  if (failure) failure = unsupported(std::move(why));
+  if (status) status = unsupported(std::move(why));
   return nullptr;
 }
 

@@ -22,7 +22,7 @@ class NestValues {
   NestValues(NativeLowering&, const Segment&, const NestPlan&, const NestDetails&, const std::vector<View>& buffers);
 
   /// The elements of a value for a chunk: one register with its lanes, or a scalar if they depend only on the row.
-  /// Null, with the reason in `failure`, if there is no code for it.
+  /// Null, with the reason in `status`, if there is no code for it.
   Reg eval(mlir::Value, const ElementMap&, const Chunk&);
   Elements elements(const View&, const ElementMap&, const Chunk&);
   /// `isPrefetched`: for later rows, the memory is prefetched if this load is contiguous and of the first phase.
@@ -37,7 +37,7 @@ class NestValues {
 
   NestPlace at;
   llvm::BasicBlock* preheader = nullptr;  ///< of the loop over columns: row values are computed there
-  NativeResult failure;
+  NativeResult status;
 
  private:
   bool perRow(const ElementMap& map) const { return !map.usesColumn(plan_.column); }

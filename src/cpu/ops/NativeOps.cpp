@@ -42,7 +42,7 @@ bool isNativeReduction(mlir::Operation& op) {
          (schedule::isSplatConstant(op.getOperand(1)) && (t == DType::f32 || !isRegisterFloat(t)));
 }
 
-bool isCollected(mlir::Operation& op) {
+bool isNestable(mlir::Operation& op) {
   if (op.getNumResults() != 1 || !schedule::isVector(op.getResult(0)) || op.getNumRegions() != 0) return false;
   if (shapeOf(op.getResult(0).getType()).empty()) return false;
   return schedule::isRematerializableShapeOp(op) || isNativeElementwise(op) || isNativeReduction(op);
@@ -70,7 +70,7 @@ bool isNativeMultiReduction(mlir::Operation& op) {
          std::ranges::adjacent_find(dims) == dims.end();
 }
 
-bool isNativeSearch(mlir::Operation& op) {
+bool isNativeArgReduction(mlir::Operation& op) {
   const Shape shape = shapeOf(op.getOperand(0).getType());
   const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
   const int64_t axis = integerAttribute(op, "axis", -1);

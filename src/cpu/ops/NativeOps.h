@@ -10,7 +10,7 @@
 namespace smalti::cpu {
 
 /// Whether nests can compute the op (apart from loads and stores, which are added with their accesses).
-bool isCollected(mlir::Operation&);
+bool isNestable(mlir::Operation&);
 /// Whether nests can compute the reduction.
 bool isNativeReduction(mlir::Operation&);
 /// The kind of a vector.multi_reduction; nullopt: native code has none of this kind for its dtype.
@@ -22,6 +22,6 @@ eval::ReduceKind reductionKind(mlir::Operation&);
 bool isNativeBitcast(mlir::Operation&);         ///< tpu.bitcast between widths
 bool isNativeIota(mlir::Operation&);            ///< tpu.iota over several dimensions
 bool isNativeMultiReduction(mlir::Operation&);  ///< vector.multi_reduction
-bool isNativeSearch(mlir::Operation&);          ///< tpu.reduce_index
+bool isNativeArgReduction(mlir::Operation&);    ///< tpu.reduce_index
 
 }  // namespace smalti::cpu

@@ -23,6 +23,7 @@ struct MaskedLoads {
 
 /// How one root of a nest is computed.
 struct RootDetails {
+  int lanes = 1;    ///< of a vector of columns
   int vectors = 1;  ///< of columns that an iteration of its loop computes
   /// Divisors of rows whose reciprocals are multiplied with instead, where these are accurate enough.
   llvm::SmallVector<RowValue, 1> divisors{};
@@ -80,6 +81,9 @@ struct ProductOpPlan {
   int64_t rowsOfChunk = 0;                ///< … in chunks of this many rows
   std::vector<ProductPlan> products{};    ///< in the order of their emission
 };
+
+/// Scalars that are computed before their op are functions of known ones, at most this deep.
+inline constexpr int kMaxHoistDepth = 16;
 
 struct BodyPlan {
   std::vector<PlannedFlush> flushes{};                                    ///< in the order of their emission

@@ -5,6 +5,7 @@
 
 #include "cpu/ops/ElementwiseOps.h"
 #include "cpu/ops/NativeOps.h"
+#include "cpu/ops/OpForms.h"
 #include "cpu/plan/NestHeuristics.h"
 #include "cpu/plan/product/StorageDType.h"
 #include "ir/KernelPackage.h"
@@ -39,11 +40,10 @@ bool BodyPlanner::hasScalar(mlir::Value v) const {
 }
 
 bool BodyPlanner::canHoist(mlir::Value v, int depth) const {
-  constexpr int kDeepest = 16;
   if (hasScalar(v)) return true;
   mlir::Operation* op = v.getDefiningOp();
   const bool scalar = op && op->getNumResults() == 1 && isNativeElementwise(*op) && !hasVectors(op->getOperandTypes());
-  return scalar && depth <= kDeepest &&
+  return scalar && depth <= kMaxHoistDepth &&
          llvm::all_of(op->getOperands(), [&](mlir::Value operand) { return canHoist(operand, depth + 1); });
 }
 
@@ -137,7 +137,8 @@ NativeResult BodyPlanner::planOp(mlir::Operation& op) {
 }
 
 NativeResult BodyPlanner::planHere(mlir::Operation& op) {
-  if (isCollected(op)) {
+  if (auto why = unsupportedForm(op)) return unsupported(std::move(*why));
+  if (isNestable(op)) {
     scheduler.add({.op = &op});
     return {};
   }

@@ -10,8 +10,8 @@
 #include "cpu/Unsupported.h"
 #include "cpu/analysis/KnownIntegers.h"
 #include "cpu/plan/BodyPlan.h"
+#include "cpu/plan/KernelPlan.h"
 #include "cpu/plan/MemoryView.h"
-#include "cpu/plan/NestSummary.h"
 #include "mlir/IR/Block.h"
 #include "schedule/BodyScheduler.h"
 
@@ -25,8 +25,8 @@ class BodyPlanner : public schedule::Surroundings {
   const Processor& processor;
   const bool devices;  ///< other devices run the call at the same time
   BodyPlan plan;
-  std::vector<ProductPlan> products;  ///< in the order of their emission
-  std::vector<NestSummary> nests;     ///< in the order of their emission
+  std::vector<ProductSummary> products;  ///< in the order of their emission
+  std::vector<NestSummary> nests;        ///< in the order of their emission
   schedule::BodyScheduler scheduler;
   KnownIntegers integers;  ///< scalars that are constants of the emitted code
   std::vector<KnownNumber> gridBounds;

@@ -14,7 +14,7 @@
 
 namespace smalti::cpu {
 
-/// How the kernel's ref of an input or output relates to the array.
+/// The relation of the kernel's ref to the array of an input or output.
 enum class BlockAccess : uint8_t {
   whole,        ///< no window: the ref is the array
   privateCopy,  ///< no window: the ref is a copy of the array in the core's memory
@@ -39,12 +39,12 @@ struct BlockPlan {
   std::vector<size_t> maybeOutside{};
   bool tracksBlock = false;     ///< the previous step's block is stored, so that only a different one is fetched
   bool prefetchesNext = false;  ///< the next step's block is computed a step early, to be prefetched
-  /// Of an input: dimensions along which steps use the same blocks again soon (analysis/BlockReuse.h).
+  /// Dimensions along which steps use the same blocks of an input again soon (analysis/BlockReuse.h).
   std::optional<std::vector<size_t>> reuse{};
 
   // ---- the array
-  bool isInDram = false;       ///< of an input: too large for the caches
-  bool isNonTemporal = false;  ///< of an output: written with non-temporal stores
+  bool isInDram = false;       ///< the input is too large for the caches
+  bool isNonTemporal = false;  ///< the output is written with non-temporal stores
 
   bool hasBuffer() const { return access == BlockAccess::edgeBuffer || access == BlockAccess::copied; }
 };

@@ -10,13 +10,20 @@
 
 namespace smalti::cpu {
 
+/// A product, and what its op does besides it (ProductOpPlan).
+struct ProductSummary : ProductPlan {
+  bool isInPlace = false;    ///< it is computed in the memory of the store that uses it
+  bool storesAdded = false;  ///< what is added to it is stored there before it
+  int64_t rowsOfChunk = 0;   ///< only needed rows are computed, in chunks of this many; 0: all rows
+};
+
 struct KernelPlan {
   std::vector<std::string> rewrites{};    ///< that changed the kernel, in order
   std::string sequentialReason{};         ///< why no more grid axes are shared by threads; empty: all that may be are
   std::vector<std::string> blockNames{};  ///< of the grid's blocks: "input 0"
   GridPlan grid{};
-  std::vector<ProductPlan> products{};  ///< in the order of their emission
-  std::vector<NestSummary> nests{};     ///< in the order of their emission
+  std::vector<ProductSummary> products{};  ///< in the order of their emission
+  std::vector<NestSummary> nests{};        ///< in the order of their emission
 };
 
 }  // namespace smalti::cpu

@@ -5,24 +5,16 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
-#include "smalti/array.h"
+#include "cpu/plan/PackedLayout.h"
+#include "cpu/plan/StridedLayout.h"
 
 namespace smalti::cpu {
 
 /// A number of the emitted code; nullopt: known only when the kernel runs.
 using KnownNumber = std::optional<int64_t>;
 
-struct MemoryView {
-  DType dtype = DType::f32;
-  Shape shape;
-  std::vector<KnownNumber> strides;  ///< in elements, one per dimension
-  std::vector<KnownNumber> sizes;    ///< per dimension, of refs with dynamic dimensions ('?' in `shape`); else empty
-  Shape padding;                     ///< how far a slice may extend past the end of the array; empty: not at all
-  bool extendsPast = false;          ///< it may be a slice that does
-  /// Id of a memory of the kernel: views of different memories never overlap. kValue: written once, before it is read.
-  int memory = kValue;
+struct MemoryView : StridedLayout<KnownNumber> {
   std::shared_ptr<const char> owner;  ///< of values: its number of users is that of the views of its memory
   bool isInDram = false, isNonTemporal = false;
   bool isNextKnown = false;     ///< the address that the next grid step reads instead is known
@@ -30,14 +22,33 @@ struct MemoryView {
   int64_t reusedBlocks = 1;     ///< the number of parts through which steps cycle
   bool hasBlockNumber = false;  ///< there are several such parts, with numbers
 
-  static constexpr int kValue = -1;
-  int64_t elements() const { return num_elements(shape); }
-  bool dynamic() const { return !sizes.empty(); }
+  void forgetReuse() {
+    isReused = hasBlockNumber = false;
+    reusedBlocks = 1;
+  }
+  void forgetBlock() {
+    isNextKnown = false;
+    forgetReuse();
+  }
 };
 
-inline bool mayOverlap(const MemoryView& a, const MemoryView& b) {
-  return a.memory == b.memory && a.memory != MemoryView::kValue;
-}
+/// Arithmetic on them, for the rules of StridedLayout.h.
+struct KnownArithmetic {
+  using Number = KnownNumber;
+
+  Number constant(int64_t n) const { return n; }
+  static std::optional<int64_t> known(Number n) { return n; }
+  Number add(Number a, Number b) const {
+    int64_t sum = 0;
+    return a && b && !__builtin_add_overflow(*a, *b, &sum) ? Number(sum) : std::nullopt;
+  }
+  Number multiply(Number a, Number b) const {
+    int64_t product = 0;
+    return a && b && !__builtin_mul_overflow(*a, *b, &product) ? Number(product) : std::nullopt;
+  }
+  Number divideExactly(Number a, int64_t n) const { return a ? Number(*a / n) : std::nullopt; }
+  void moveByRows(MemoryView&, Number, int64_t, Number) const {}  // an address is not part of what is known
+};
 
 /// Row-major memory of a shape.
 MemoryView denseMemory(DType, std::span<const int64_t> shape);
@@ -50,16 +61,7 @@ MemoryView slice(const MemoryView&, std::span<const int64_t> sizes, std::span<co
 std::optional<MemoryView> reshape(const MemoryView&, std::span<const int64_t> shape);
 
 /// A ref that accesses memory as elements of another width.
-struct PackedMemory {
-  DType dtype = DType::f32;
-  MemoryView cells;
-  int64_t parts = 1, shares = 1;
-  KnownNumber partStride;
-  std::vector<KnownNumber> rowSteps;
-  KnownNumber rowStride;
-
-  bool isPlain() const { return parts == 1 && shares == 1 && dtype == cells.dtype; }
-};
+struct PackedMemory : PackedLayout<MemoryView> {};
 
 PackedMemory unpacked(const MemoryView&);
 std::optional<PackedMemory> bitcastMemory(const PackedMemory&, DType, std::span<const int64_t> shape);

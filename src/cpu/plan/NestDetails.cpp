@@ -53,7 +53,7 @@ std::optional<MaskedLoads> BodyPlanner::maskedLoadsOf(const Segment& segment, co
     if (!load || !load->isLoad()) return std::nullopt;
     made.count = rows->count;
     const MemoryView &from = boxOf(rows->load), &to = buffers[*r.buffer];
-    if (from.dtype != to.dtype || from.shape != to.shape || from.dynamic() || from.extendsPast ||
+    if (from.dtype != to.dtype || from.shape != to.shape || from.dynamic() || from.extendsPast() ||
         from.strides.back() != 1)
       return std::nullopt;
     made.loads[*r.buffer] = rows->load;
@@ -133,6 +133,7 @@ std::vector<RootDetails> BodyPlanner::rootDetails(const Segment& segment, const 
       loop.onlyAdds &= adds(r);
       onlyWrites &= r.kind == Root::Kind::write;
     }
+    all[i].lanes = columnLanes(root.columns, processor);
     all[i].vectors = vectorsPerIteration(loop, processor);
     // Only in the last phase: no later phase may depend on values that just one of two loops computes.
     if (root.phase == last && root.columns >= kReciprocalColumns && onlyWrites)

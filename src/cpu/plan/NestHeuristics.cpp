@@ -26,7 +26,7 @@ constexpr int64_t kMinPipelinedRows = 4;
 /// How many elements ahead memory is prefetched into a large L1.
 constexpr int64_t kElementsAhead = 4096;
 /// Size of an L1 that has room for them, in bytes.
-constexpr int64_t kRoomyBytes = 48 << 10;
+constexpr int64_t kLargeL1Bytes = 48 << 10;
 /// The phase that issues the prefetches.
 constexpr int kPrefetchingPhase = 1;
 
@@ -72,7 +72,7 @@ RowSchedule prefetchRows(RowSchedule rows, const NestFacts& nest, const RootCost
   if (nest.dramReads == 0) return rows;
   const int64_t elements = nest.mostColumns() * nest.dramReads, rowBytes = elements * kElementBytes;
   rows.prefetchRows = std::max(kElementsAhead / elements, rows.rowBlock);
-  if (p.l1Bytes >= kRoomyBytes) return rows;
+  if (p.l1Bytes >= kLargeL1Bytes) return rows;
   const bool streams = rows.pipelinesLastPhase || std::ranges::any_of(nest.roots, [](const schedule::RootFacts& r) {
                          return r.phase == kPrefetchingPhase && r.isNonTemporal;
                        });

@@ -37,7 +37,6 @@ class CarriedMemory {
 };
 
 NativeResult planFor(BodyPlanner& p, mlir::Operation& op) {
-  if (op.hasAttr("unsignedCmp")) return unsupported("a loop with an unsigned comparison");
   p.flushBeforeWrites();
   mlir::Block& body = op.getRegion(0).front();
   CarriedMemory carried(p, op.getResultTypes());

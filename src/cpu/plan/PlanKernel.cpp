@@ -6,15 +6,20 @@
 #include "cpu/analysis/DramResident.h"
 #include "cpu/analysis/Parallel.h"
 #include "cpu/plan/BodyPlanner.h"
-#include "cpu/plan/RoundInProducts.h"
 #include "cpu/rewrite/Passes.h"
 #include "ir/KernelArguments.h"
+#include "ir/Tpu.h"
 #include "ir/TpuOpsSync.h"
 #include "ir/Types.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace smalti::cpu {
 namespace {
+
+using tpu::MemorySpace;
+
+/// Its name in messages: "HBM".
+std::string nameOf(MemorySpace space) { return tpu::stringifyMemorySpace(space).upper(); }
 
 /// Plans the body of a kernel whose grid is planned: what is known of the memory of its arguments, then its ops.
 class KernelPlanner {
@@ -27,6 +32,7 @@ class KernelPlanner {
         body_(processor, devices, kernel_) {}
 
   NativeResult run() {
+    if (auto ok = checkScratch(); !ok) return ok;
     planArguments();
     // An axis with a single step has a constant index, unless threads share it.
     for (size_t d = 0; d < bounds().size(); ++d) setIndex(kernel_.getArgument(static_cast<unsigned>(d)), d);
@@ -48,6 +54,16 @@ class KernelPlanner {
   }
 
   MemoryView allocated(DType dtype, const Shape& shape) { return body_.newMemory(BodyPlanner::allocate(dtype, shape)); }
+
+  /// Scratch is memory of the core.
+  NativeResult checkScratch() const {
+    for (size_t i = 0; i < arguments_.numScratch(); ++i) {
+      const auto space = tpu::memorySpaceOf(llvm::cast<mlir::MemRefType>(arguments_.scratch(i).getType()));
+      if (space != MemorySpace::vmem && space != MemorySpace::smem && space != MemorySpace::semaphore_mem)
+        return unsupported(fmt::format("scratch {} is in {} memory", i, space ? nameOf(*space) : "unknown"));
+    }
+    return {};
+  }
 
   void planArguments() {
     kernel_.walk([&](tpu::SemBarrierOp) {
@@ -163,13 +179,9 @@ tl::expected<PlannedKernel, Unsupported> planKernel(const KernelPackage& package
                                                     const PlanOptions& options) {
   PlannedKernel made;
   made.given = &package;
-  ParallelPlan parallel;
   made.rewritten = runRewritePasses(package, {processor, options.cores, options.devices}, &made.plan.rewrites);
+  ParallelPlan parallel;
   if (options.sharesAxes && !options.devices) parallel = planParallel(made.package());
-  if (auto rounding = roundInProducts(made.package(), processor)) {
-    made.rewritten = std::move(rounding);
-    made.plan.rewrites.emplace_back("round-in-products");
-  }
   const KernelPackage& chosen = made.package();
   made.plan.sequentialReason = parallel.reason;
   auto grid = planGrid(chosen, processor,

@@ -3,6 +3,7 @@
 
 #include "base/Tiles.h"
 #include "cpu/ops/NativeOps.h"
+#include "cpu/ops/OpForms.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "ir/TpuOpsAtomic.h"
 #include "ir/TpuOpsMemory.h"
@@ -17,7 +18,6 @@ namespace {
 
 using schedule::isVector;
 
-constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
 constexpr const char* kUnknownRef = "a ref that native code does not follow";
 
 /// Whether [start, start + span) is known to be inside [0, bound).
@@ -86,6 +86,7 @@ NativeResult planScalarStore(BodyPlanner& p, mlir::Operation&) {
 NativeResult addStore(BodyPlanner& p, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
                       mlir::Value mask) {
   if (p.packedRef(ref)) {
+    if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
     p.flushBeforeWrites();
     p.view(value);
     if (mask) p.view(mask);
@@ -99,7 +100,6 @@ NativeResult addStore(BodyPlanner& p, mlir::Operation& op, mlir::Value value, ml
 
 NativeResult planVectorStore(BodyPlanner& p, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
-  if (segments.size() != 4) return unsupported("a store of an unknown form");
   const auto rank = static_cast<unsigned>(segments[2]);
   return addStore(p, op, op.getOperand(0), op.getOperand(1), op.getOperands().slice(2, rank),
                   segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
@@ -148,7 +148,7 @@ NativeResult planSliceRef(BodyPlanner& p, mlir::Operation& op) {
     return {};
   }
   MemoryView view = slice(whole, sizes);
-  view.extendsPast = extendsPast;
+  if (extendsPast) view.present.assign(sizes.size(), std::nullopt);
   if (dynamic) view.sizes = std::move(extents);
   if (isPadded) view.padding = std::move(padding);
   p.setRef(op.getResult(0), std::move(view));
@@ -180,7 +180,7 @@ NativeResult planReshapeRef(BodyPlanner& p, mlir::Operation& op) {
     return unsupported("a reshape of a ref to another size");
   auto view = reshape(whole, shape);
   if (!view) {
-    auto strided = whole.extendsPast ? std::nullopt : reshape(unpacked(whole), shape);
+    auto strided = whole.extendsPast() ? std::nullopt : reshape(unpacked(whole), shape);
     if (!strided) return unsupported("a reshape of a ref that is not a strided view");
     view = std::move(strided->cells);
     view->padding = paddingAfterReshape(whole.shape, whole.padding, shape);
@@ -207,7 +207,6 @@ NativeResult planMemorySpaceIs(BodyPlanner& p, mlir::Operation& op) {
 
 NativeResult planAllocation(BodyPlanner& p, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
-  if (!type.hasStaticShape()) return unsupported("an allocation of a dynamic size");
   p.setRef(op.getResult(0), p.newMemory(BodyPlanner::allocate(elementDType(type), shapeOf(type))));
   return {};
 }
@@ -240,7 +239,8 @@ NativeResult planDeviceId(BodyPlanner& p, mlir::Operation& op) { return p.device
 
 NativeResult planIterationBound(BodyPlanner& p, mlir::Operation& op) {
   const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
-  if (dim < p.gridBounds.size()) p.integers.set(op.getResult(0), p.gridBounds[dim]);
+  if (dim >= p.gridBounds.size()) return unsupported("the bound of a grid axis that does not exist");
+  p.integers.set(op.getResult(0), p.gridBounds[dim]);
   return {};
 }
 
@@ -289,6 +289,7 @@ constexpr std::array<PlanOpRow, 25> kMemoryTable{{
 tl::expected<MemoryView, Unsupported> planStoreBox(BodyPlanner& p, mlir::Operation& op) {
   auto store = llvm::dyn_cast<tpu::VectorStoreOp>(op);
   if (!store) return unsupported("a store of an unknown form");
+  if (auto why = unsupportedForm(op)) return unsupported(std::move(*why));
   const mlir::Value value = store.getValueToStore();
   return boxOf(p, op, store.getBase(), store.getIndices(), shapeOf(value.getType()), false);
 }

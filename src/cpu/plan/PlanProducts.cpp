@@ -2,12 +2,14 @@
 #include <array>
 
 #include "cpu/plan/BodyPlanner.h"
-#include "cpu/plan/RoundInProducts.h"
 #include "cpu/plan/product/Convolution.h"
+#include "cpu/plan/product/MatrixForm.h"
 #include "cpu/plan/product/ProductTypes.h"
+#include "cpu/rewrite/RoundInProducts.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
+#include "ir/facts/Constants.h"
 #include "ir/facts/DotDimensions.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -17,22 +19,7 @@ namespace {
 using schedule::isVector;
 using schedule::ScheduledOp;
 
-/// A matrix whose last dimension is contiguous: the distance of its rows in elements.
-struct KnownMatrix {
-  KnownNumber leading;
-  bool transposed = false;  ///< stored as columns × rows
-};
-
-/// `rows` and `columns`: dimensions of the view, -1 for size 1.
-std::optional<KnownMatrix> matrixOf(const MemoryView& v, int64_t rows, int64_t columns) {
-  const auto size = [&](int64_t d) { return d < 0 ? int64_t{1} : v.shape[static_cast<size_t>(d)]; };
-  const auto stride = [&](int64_t d) { return d < 0 ? KnownNumber(1) : v.strides[static_cast<size_t>(d)]; };
-  if (size(columns) == 1 || stride(columns) == 1)
-    return KnownMatrix{size(rows) == 1 ? KnownNumber(size(columns)) : stride(rows), false};
-  if (size(rows) == 1 || stride(rows) == 1)
-    return KnownMatrix{size(columns) == 1 ? KnownNumber(size(rows)) : stride(columns), true};
-  return std::nullopt;
-}
+using KnownMatrix = MatrixForm<KnownNumber>;
 
 /// An operand that products can read, and its dimensions of rows and columns.
 struct MatrixOperand {
@@ -48,9 +35,10 @@ MatrixOperand copiedMatrix(const MemoryView& v, int64_t rows, int64_t columns) {
 }
 /// The view, copied if its matrix is not one that products can read.
 MatrixOperand readableMatrix(const MemoryView& v, int64_t rows, int64_t columns) {
-  return matrixOf(v, rows, columns) ? MatrixOperand{v, rows, columns} : copiedMatrix(v, rows, columns);
+  return matrixForm(KnownArithmetic(), v, rows, columns) ? MatrixOperand{v, rows, columns}
+                                                         : copiedMatrix(v, rows, columns);
 }
-KnownMatrix matrixOf(const MatrixOperand& o) { return *matrixOf(o.view, o.rows, o.columns); }
+KnownMatrix matrixOf(const MatrixOperand& o) { return *matrixForm(KnownArithmetic(), o.view, o.rows, o.columns); }
 
 std::optional<int64_t> rowBytes(const KnownMatrix& m, DType dtype) {
   return m.leading ? std::optional(*m.leading * storage_bytes(dtype)) : std::nullopt;
@@ -75,9 +63,9 @@ class MatmulPlanner {
     auto lhsSide = productSide(lhsShape, dims_.lhsBatch, dims_.lhsFree, dims_.lhsContracting);
     auto rhsSide = productSide(rhsShape, dims_.rhsBatch, dims_.rhsFree, dims_.rhsContracting);
     const bool several = !lhsSide || !rhsSide;  // free or contracting dimensions
-    if (num_elements(shape) == 0) return setResult(out, shape);
+    if (num_elements(shape) == 0) return finish(out, shape);
     const DType sum = accumulatedAs(out);
-    const bool fromZero = isZeroConstant(op_.getOperand(2));
+    const bool fromZero = isZero(op_.getOperand(2));
     made_.accumulates = !fromZero;
     if (fromZero && sum == out && !several)
       if (auto ok = chooseDestination(shape); !ok) return ok;
@@ -105,13 +93,10 @@ class MatmulPlanner {
  private:
   static int64_t sizeOf(const MemoryView& v, int64_t d) { return d < 0 ? 1 : v.shape[static_cast<size_t>(d)]; }
 
-  NativeResult setResult(DType out, const Shape& shape) {
-    p_.setView(op_.getResult(0), BodyPlanner::allocate(out, shape));
-    p_.plan.products[&op_] = std::move(made_);
-    return {};
-  }
   NativeResult finish(DType out, const Shape& shape) {
-    if (!made_.destination) return setResult(out, shape);
+    if (!made_.destination) p_.setView(op_.getResult(0), BodyPlanner::allocate(out, shape));
+    for (const ProductPlan& plan : made_.products)
+      p_.products.push_back({plan, made_.destination.has_value(), made_.storesAdded, made_.rowsOfChunk});
     p_.plan.products[&op_] = std::move(made_);
     return {};
   }
@@ -158,13 +143,12 @@ class MatmulPlanner {
   /// A row vector that is added to every row of the product, such as a bias, unless the product overwrites it: the
   /// epilogue adds it to each tile in registers.
   mlir::Value addedRow(const ProductStore& d, const MemoryView& box, const Shape& shape) const {
-    constexpr int64_t kManyRows = 16;  // fewer rows are not packed products
     mlir::Operation* op = d.added ? d.added.getDefiningOp() : nullptr;
     if (!llvm::isa_and_present<mlir::vector::BroadcastOp>(op) || !isVector(op->getOperand(0))) return nullptr;
     const mlir::Value row = op->getOperand(0);
     const Shape from = shapeOf(row.getType()), to = shapeOf(d.added.getType());
     const bool matrix = dims_.lhsBatch.empty() && dims_.lhsFree.size() == 1 && dims_.rhsFree.size() == 1;
-    if (!matrix || shape.size() != 2 || shape[0] < kManyRows || to != shape || from.empty() ||
+    if (!matrix || shape.size() != 2 || shape[0] < kPackRows || to != shape || from.empty() ||
         from.back() != shape[1] || num_elements(from) != shape[1])
       return nullptr;
     const int64_t depth = num_elements(shapeOf(op_.getOperand(0).getType())) / shape[0];
@@ -251,7 +235,6 @@ class MatmulPlanner {
   }
   void add(ProductPlan plan) {
     if (plan.shape.addsRow) p_.view(made_.addedRow);
-    p_.products.push_back(plan);
     made_.products.push_back(std::move(plan));
   }
 
@@ -315,7 +298,7 @@ NativeResult planConvolution(BodyPlanner& p, mlir::Operation& op) {
   ProductPlan plan =
       cpu::planProduct({.shape = shape, .rowBytesOfB = convolution->leadingOfB * storage_bytes(shape.b)}, p.processor);
   plan.of = "a convolution";
-  p.products.push_back(plan);
+  p.products.push_back({plan});
   ProductOpPlan made;
   made.products.push_back(std::move(plan));
   p.plan.products[&op] = std::move(made);

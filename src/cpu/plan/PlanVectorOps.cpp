@@ -4,8 +4,8 @@
 
 #include "cpu/ops/NativeOps.h"
 #include "cpu/plan/BodyPlanner.h"
-#include "cpu/plan/RoundInProducts.h"
 #include "cpu/plan/product/ConcatOperand.h"
+#include "cpu/rewrite/RoundInProducts.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 
@@ -50,8 +50,6 @@ NativeResult planExtractSlice(BodyPlanner& p, mlir::Operation& op) {
 NativeResult planExtract(BodyPlanner& p, mlir::Operation& op) {
   p.flush();
   const auto positions = integersAttribute(op, "static_position");
-  if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
-    return unsupported("vector.extract of an unknown form");
   MemoryView view = stableView(p, op.getOperand(0));
   const auto leading = static_cast<ptrdiff_t>(positions.size());
   view.shape.erase(view.shape.begin(), view.shape.begin() + leading);
@@ -89,7 +87,7 @@ constexpr std::array<PlanOpRow, 12> kVectorTable{{
     {"tpu.transpose", planFromMemory},
     {"tpu.concatenate", planConcatenate},
     {"vector.multi_reduction", planFromMemoryIf<isNativeMultiReduction>},
-    {"tpu.reduce_index", planFromMemoryIf<isNativeSearch>},
+    {"tpu.reduce_index", planFromMemoryIf<isNativeArgReduction>},
     {"tpu.dynamic_rotate", planFromMemory},
     {"tpu.dynamic_gather", planFromMemory},
     {"tpu.iota", planFromMemoryIf<isNativeIota>},

@@ -10,12 +10,13 @@
 namespace smalti::cpu {
 
 /// Strides of `to` over the same elements in the same order; nullopt: strides cannot express it. Dimensions are matched
-/// in groups of equal products. `zero`: the number 0; `known(number)`: its value, or nullopt; `times(number, n)`: the
-/// product.
-template <class Number, class Known, class Times>
-std::optional<std::vector<Number>> reshapedStrides(std::span<const int64_t> from, std::span<const Number> strides,
-                                                   std::span<const int64_t> to, Number zero, Known&& known,
-                                                   Times&& times) {
+/// in groups of equal products. `arithmetic`: as in StridedLayout.h.
+template <class Arithmetic>
+std::optional<std::vector<typename Arithmetic::Number>> reshapedStrides(
+    Arithmetic arithmetic, std::span<const int64_t> from, std::span<const typename Arithmetic::Number> strides,
+    std::span<const int64_t> to) {
+  using Number = typename Arithmetic::Number;
+  const Number zero = arithmetic.constant(0);
   std::vector<Number> out(to.size(), zero);
   size_t o = 0, n = 0;
   while (o < from.size() || n < to.size()) {
@@ -32,7 +33,7 @@ std::optional<std::vector<Number>> reshapedStrides(std::span<const int64_t> from
     std::optional<int64_t> expected;
     for (size_t d = o; d-- > firstOld;) {
       if (from[d] == 1) continue;
-      const std::optional<int64_t> stride = known(strides[d]);
+      const std::optional<int64_t> stride = arithmetic.known(strides[d]);
       if (!inner)
         inner = strides[d];
       else if (!stride || stride != expected)
@@ -43,7 +44,7 @@ std::optional<std::vector<Number>> reshapedStrides(std::span<const int64_t> from
     Number stride = inner ? *inner : zero;
     for (size_t d = n; d-- > firstNew;) {
       out[d] = stride;
-      stride = times(stride, to[d]);
+      stride = arithmetic.multiply(stride, arithmetic.constant(to[d]));
     }
   }
   return out;

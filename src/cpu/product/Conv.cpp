@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cpu/emit/elements/NarrowFloats.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "cpu/plan/product/Convolution.h"
 #include "cpu/product/ConvertedCopy.h"
 #include "cpu/product/Product.h"
@@ -133,7 +134,7 @@ class ConvLowering : ConvDimensions {
 
   /// The sums, in [batch, positions…, features], as the op's result.
   void finish(View sums, DType out) {
-    if (isCutOff(out)) {
+    if (isTruncatedInteger(out)) {
       // The low bytes, in place.
       const int64_t apart = storage_bytes(sums.dtype) / storage_bytes(out);
       for (Reg& stride : sums.strides) stride = l_.b.CreateMul(stride, l_.index(apart));

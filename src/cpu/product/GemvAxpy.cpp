@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/Arithmetic.h"
 #include "cpu/nest/CarriedLoop.h"
 #include "cpu/product/Bf16Dot.h"
 #include "cpu/product/gemm/Ir.h"
@@ -86,7 +87,7 @@ class GemvAxpyEmitter {
     for (int64_t i = 0; i < s_.m; ++i)
       for (size_t block = 0; block < blocks.size(); ++block) {
         Reg k = b_.CreateAdd(j, l_.index((first + static_cast<int64_t>(block)) * p_.rowsOfBlock()));
-        Reg from = elementAt(b_, s_.a, p_.a, b_.CreateAdd(b_.CreateMul(l_.index(i), p_.aRow), k));
+        Reg from = elementAt(b_, s_.a, p_.a, b_.CreateAdd(b_.CreateMul(l_.index(i), p_.lda), k));
         all.push_back(splat(b_, loadCoefficients(b_, s_.a, rowsPerStep_ == 2, from, 1), lanes_));
       }
     return all;
@@ -117,12 +118,12 @@ class GemvAxpyEmitter {
 
   /// The address of a column of row j of a block, for vector v of those that are read.
   Reg ofRow(const BlockOfRows& block, Reg j, Reg column, int64_t v) {
-    Reg from = elementAt(b_, s_.b, block.base, b_.CreateAdd(b_.CreateMul(j, p_.bRow), column));
+    Reg from = elementAt(b_, s_.b, block.base, b_.CreateAdd(b_.CreateMul(j, p_.ldb), column));
     if (storage_bytes(s_.b) * v * lanes_ % kLineBytes == 0) prefetchUpcoming(l_, p_, block, j, from);
     return from;
   }
 
-  int64_t vectors(int64_t columns) const { return (columns + lanes_ - 1) / lanes_; }
+  int64_t vectors(int64_t columns) const { return ceilDiv(columns, lanes_); }
 
   NativeLowering& l_;
   Builder& b_;

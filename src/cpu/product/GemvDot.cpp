@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/Arithmetic.h"
 #include "cpu/nest/CarriedLoop.h"
 #include "cpu/product/Bf16Dot.h"
 #include "cpu/product/gemm/Ir.h"
@@ -23,13 +24,13 @@ class GemvDotEmitter {
         size_(storage_bytes(d.shape.b)) {}
 
   /// Rows of B from the begin to the end, as many together as there are lanes for their sums: of several blocks line by
-  /// line interleaved, of one its neighbours.
+  /// line interleaved, of one its consecutiveRowsOfB.
   void emit() {
     if (plan_.holdsA)
       for (int64_t i = 0; i < s_.m; ++i)
         for (int64_t k = 0; k < s_.k; k += width_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
     const auto dotsOfRows = [&](Reg from, int64_t size) {
-      forEachTile(l_, from, size, plan_.neighbours, [&](Reg j, int64_t count) {
+      forEachTile(l_, from, size, plan_.consecutiveRowsOfB, [&](Reg j, int64_t count) {
         forEachBlockGroup(d_, plan_.rowsOfB, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
           std::vector<RowOfB> rows;
           for (const BlockOfRows& block : blocks) {
@@ -54,7 +55,7 @@ class GemvDotEmitter {
   }
 
  private:
-  /// Where a sum is stored first: C, or the memory for some columns of it.
+  /// The column at which a sum is stored first: in C, or in the memory for some columns of it.
   Reg columnOf(int64_t block, Reg from, Reg j) {
     return staged_ ? b_.CreateAdd(b_.CreateSub(j, from), l_.index(block * s_.m * plan_.stagedColumns))
                    : b_.CreateAdd(j, l_.index(block * d_.rowsOfBlock()));
@@ -90,18 +91,18 @@ class GemvDotEmitter {
     return elementAt(b_, t, base, b_.CreateAdd(b_.CreateMul(row, stride), column));
   }
 
-  /// Of a row.
-  int64_t vectors() const { return (s_.k + width_ - 1) / width_; }
+  /// Vectors in a row of A or B.
+  int64_t vectors() const { return ceilDiv(s_.k, width_); }
   Reg elementsOfA(int64_t row, Reg k, Reg mask) {
-    return loadCoefficients(b_, s_.a, d_.bf16Pairs, at(d_.a, s_.a, l_.index(row), d_.aRow, k), lanes_, mask);
+    return loadCoefficients(b_, s_.a, d_.bf16Pairs, at(d_.a, s_.a, l_.index(row), d_.lda, k), lanes_, mask);
   }
-  /// Of elements; null: all from column k on are there.
+  /// The mask of the elements from column k on; null: all are inside.
   Reg maskAt(int64_t k) {
     return s_.k - k < width_ ? firstLanes(b_, static_cast<int>(width_), static_cast<int>(s_.k - k)) : nullptr;
   }
 
-  /// Dot products of some rows of B, in runs of `neighbours` adjacent rows, with some rows of A.
-  void dots(int64_t first, int64_t rows, llvm::ArrayRef<RowOfB> ofB, int64_t neighbours) {
+  /// Dot products of some rows of B, in runs of `consecutiveRowsOfB` adjacent rows, with some rows of A.
+  void dots(int64_t first, int64_t rows, llvm::ArrayRef<RowOfB> ofB, int64_t consecutiveRowsOfB) {
     const auto together = static_cast<int64_t>(ofB.size());
     // Independent sums, and whole cache lines per iteration.
     const int64_t chains = GemvDotPlan::chains(rows, together), line = kLineBytes / (width_ * size_);
@@ -110,7 +111,7 @@ class GemvDotEmitter {
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
     const auto add = [&](Reg k, int64_t part, int64_t row, Carried& sums, Reg mask) {
       const RowOfB& of = ofB[static_cast<size_t>(row)];
-      Reg from = at(of.block->base, s_.b, of.number, d_.bRow, k);
+      Reg from = at(of.block->base, s_.b, of.number, d_.ldb, k);
       if (first == 0 && part * width_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
       Reg y = loadOfB(b_, s_, d_.bf16Pairs, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
@@ -139,12 +140,13 @@ class GemvDotEmitter {
     }
     Reg all = lanes_ > 1 ? sumsOfLanes(totals) : totals.front();
     for (int64_t i = 0; i < rows; ++i)
-      for (int64_t row = 0; row < together; row += neighbours) {
+      for (int64_t row = 0; row < together; row += consecutiveRowsOfB) {
         Reg target = targetOf(first + i, ofB[static_cast<size_t>(row)].column);
-        Reg sum = lanes_ > 1 ? lanesOf(all, static_cast<int>(i * together + row), static_cast<int>(neighbours)) : all;
+        Reg sum =
+            lanes_ > 1 ? lanesOf(all, static_cast<int>(i * together + row), static_cast<int>(consecutiveRowsOfB)) : all;
         if (s_.accumulate && !staged_)
-          sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, static_cast<int>(neighbours)), sum);
-        storeElements(b_, DType::f32, sum, target, static_cast<int>(neighbours));
+          sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, static_cast<int>(consecutiveRowsOfB)), sum);
+        storeElements(b_, DType::f32, sum, target, static_cast<int>(consecutiveRowsOfB));
       }
   }
 

@@ -4,32 +4,24 @@
 #include <fmt/format.h>
 
 #include "cpu/emit/RowBounds.h"
+#include "cpu/emit/ops/OpTables.h"
+#include "cpu/plan/product/MatrixForm.h"
 #include "cpu/product/ConvertedCopy.h"
 #include "cpu/product/Product.h"
 #include "cpu/product/SkinnyGemm.h"
+#include "cpu/product/gemm/Arguments.h"
 #include "cpu/product/gemm/Gemm.h"
 #include "ir/facts/DotDimensions.h"
 
 namespace smalti::cpu {
 namespace {
 
-/// A matrix that products can read: its last dimension is contiguous. `rows` and `columns` are dimensions of the view,
-/// -1 for size 1.
+/// A matrix that products can read.
 struct Matrix {
   Reg base = nullptr, leading = nullptr;
-  bool transposed = false;                      ///< stored as columns × rows
+  bool transposed = false;
   std::shared_ptr<const Arena::Block> owner{};  ///< View::owner: a copy exists until its product has been emitted
 };
-
-std::optional<Matrix> matrixOf(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
-  const auto size = [&](int64_t d) { return d < 0 ? int64_t{1} : v.shape[static_cast<size_t>(d)]; };
-  const auto stride = [&](int64_t d) { return d < 0 ? l.index(1) : v.strides[static_cast<size_t>(d)]; };
-  if (size(columns) == 1 || constantOf(stride(columns)) == 1)
-    return Matrix{v.base, size(rows) == 1 ? l.index(size(columns)) : stride(rows), false, v.owner};
-  if (size(rows) == 1 || constantOf(stride(rows)) == 1)
-    return Matrix{v.base, size(columns) == 1 ? l.index(size(rows)) : stride(columns), true, v.owner};
-  return std::nullopt;
-}
 
 /// An operand that products can read, and its dimensions of rows and columns.
 struct MatrixOperand {
@@ -39,7 +31,10 @@ struct MatrixOperand {
 
 /// The rows and columns of the view, without its batch, in memory of their own, of which no grid step knows anything.
 MatrixOperand copiedMatrix(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
-  View matrix{.dtype = v.dtype, .base = v.base, .memory = v.memory};
+  View matrix;
+  matrix.dtype = v.dtype;
+  matrix.base = v.base;
+  matrix.memory = v.memory;
   for (const int64_t d : {rows, columns}) {
     matrix.shape.push_back(d < 0 ? 1 : v.shape[static_cast<size_t>(d)]);
     matrix.strides.push_back(d < 0 ? l.index(1) : v.strides[static_cast<size_t>(d)]);
@@ -48,9 +43,13 @@ MatrixOperand copiedMatrix(NativeLowering& l, const View& v, int64_t rows, int64
 }
 /// The view, copied if its matrix is not one that products can read.
 MatrixOperand readableMatrix(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
-  return matrixOf(l, v, rows, columns) ? MatrixOperand{v, rows, columns} : copiedMatrix(l, v, rows, columns);
+  return matrixForm(EmittedArithmetic{l.b}, v, rows, columns) ? MatrixOperand{v, rows, columns}
+                                                              : copiedMatrix(l, v, rows, columns);
 }
-Matrix matrixOf(NativeLowering& l, const MatrixOperand& o) { return *matrixOf(l, o.view, o.rows, o.columns); }
+Matrix matrixOf(NativeLowering& l, const MatrixOperand& o) {
+  const auto form = *matrixForm(EmittedArithmetic{l.b}, o.view, o.rows, o.columns);
+  return {o.view.base, form.leading, form.transposed, o.view.owner};
+}
 
 class MatmulLowering {
  public:
@@ -84,7 +83,7 @@ class MatmulLowering {
         productsOfBlocks(*lhsSide, *rhsSide, lhs, blocks->second, result);
       l_.blocks.erase(blocks);
       if (!plan_.destination) l_.setView(op_.getResult(0), std::move(result));
-      return std::move(failure_);
+      return std::move(status_);
     }
     View lhs = multiplied(l_, op_.getOperand(0), op_.getOperand(1), out),
          rhs = multiplied(l_, op_.getOperand(1), op_.getOperand(0), out);
@@ -99,7 +98,7 @@ class MatmulLowering {
       matrices = *reshape(l_.b, result, merged);
     }
     batches(0, *lhsSide, *rhsSide, lhs, rhs, matrices);
-    if (plan_.destination || !failure_) return std::move(failure_);
+    if (plan_.destination || !status_) return std::move(status_);
     if (sum != out) {
       View rounded = l_.allocate(out, shape);
       convertElements(l_, result, rounded);
@@ -182,7 +181,7 @@ class MatmulLowering {
     const int64_t rows = whole->shape.m, chunk = plan_.rowsOfChunk;
     const auto needed = rowBounds(l_, *plan_.neededRows, rows);
     if (!needed) {
-      failure_ = unsupported("row bounds that are not known before a product");
+      status_ = unsupported("row bounds that are not known before a product");
       return;
     }
     l_.ifElse(
@@ -197,14 +196,14 @@ class MatmulLowering {
   /// The plan of the next product; null, with a failure: there is none.
   const ProductPlan* next() {
     if (next_ < plan_.products.size()) return &plan_.products[next_++];
-    failure_ = unsupported(kOtherPlan);
+    status_ = unsupported(kOtherPlan);
     return nullptr;
   }
 
   void emitMatrices(const ProductPlan& plan, const Matrix& a, const Matrix& b, const View& rhs, const View& result,
                     Reg leading) {
     if (a.transposed != plan.shape.transposedA || b.transposed != plan.shape.transposedB) {
-      failure_ = unsupported(kOtherPlan);
+      status_ = unsupported(kOtherPlan);
       return;
     }
     if (plan.isSkinny())
@@ -218,16 +217,16 @@ class MatmulLowering {
   void emitPacked(const ProductPlan& product, const Matrix& a, const Matrix& b, const View& rhs, const View& result,
                   Reg leading) {
     const GemmShape& shape = product.shape;
-    const GemmPlan& plan = product.gemm;
+    const GemmPlan& plan = product.packed().gemm;
     llvm::Function* nest = emitGemm(l_.module, plan);
     const auto workspace = l_.arena.allocate(plan.packedBytes);
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
     if (shape.cachesPackedB && !rhs.reuse.isInvariant) {
-      failure_ = unsupported(kOtherPlan);
+      status_ = unsupported(kOtherPlan);
       return;
     }
-    llvm::SmallVector<Reg, 10> arguments{a.base, a.leading, b.base, b.leading, result.base, leading, work};
+    GemmArguments arguments{a.base, a.leading, b.base, b.leading, result.base, leading, work};
     if (shape.cachesPackedB) {
       const NativeLowering::PackedB& kept = packedBPlace(rhs, b, shape, plan);
       Reg place =
@@ -237,8 +236,8 @@ class MatmulLowering {
         place = l_.b.CreatePtrAdd(place, l_.b.CreateMul(rhs.reuse.block, l_.index(plan.packedCacheBytes)));
         from = l_.b.CreateInBoundsGEP(l_.b.getPtrTy(), from, rhs.reuse.block);
       }
-      arguments.push_back(place);
-      arguments.push_back(l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), from), b.base));
+      arguments.packedB = place;
+      arguments.isPacked = l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), from), b.base);
       l_.b.CreateStore(
           l_.b.CreateSelect(rhs.reuse.isInvariant, b.base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())), from);
     }
@@ -246,9 +245,9 @@ class MatmulLowering {
     if (shape.addsRow) {
       row = l_.view(plan_.addedRow);
       if (shape.n != 1 && constantOf(row.strides.back()) != 1) row = l_.denseCopy(row);
-      arguments.push_back(row.base);
+      arguments.row = row.base;
     }
-    l_.b.CreateCall(nest, arguments);
+    l_.b.CreateCall(nest, arguments.values());
   }
 
   /// The product with a B of concatenated blocks (ConcatOperand.h), along the result's columns or the contraction.
@@ -306,7 +305,7 @@ class MatmulLowering {
   const ProductOpPlan& plan_;
   size_t next_ = 0;       ///< in plan_.products
   size_t resultRow_ = 0;  ///< dimension of the result that holds rows
-  NativeResult failure_;
+  NativeResult status_;
 };
 
 NativeResult lowerMatmul(NativeLowering& l, mlir::Operation& op) {

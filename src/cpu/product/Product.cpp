@@ -2,6 +2,7 @@
 
 #include "cpu/product/ConvertedCopy.h"
 #include "cpu/product/SkinnyGemm.h"
+#include "cpu/product/gemm/Arguments.h"
 #include "cpu/product/gemm/Gemm.h"
 
 namespace smalti::cpu {
@@ -27,9 +28,11 @@ void emitProduct(NativeLowering& l, const ProductPlan& plan, const Rows& a, cons
     emitSkinnyGemm(l, plan, {plan.shape, a.base, a.leading, {{b.base, nullptr}}, b.leading, c.base, c.leading});
     return;
   }
-  const auto workspace = l.arena.allocate(plan.gemm.packedBytes);
+  const GemmPlan& gemm = plan.packed().gemm;
+  const auto workspace = l.arena.allocate(gemm.packedBytes);
   Reg work = l.b.CreateConstInBoundsGEP1_64(l.b.getInt8Ty(), l.arenaBase, static_cast<uint64_t>(workspace->offset));
-  l.b.CreateCall(emitGemm(l.module, plan.gemm), {a.base, a.leading, b.base, b.leading, c.base, c.leading, work});
+  l.b.CreateCall(emitGemm(l.module, gemm),
+                 GemmArguments{a.base, a.leading, b.base, b.leading, c.base, c.leading, work}.values());
 }
 
 }  // namespace smalti::cpu

@@ -8,7 +8,7 @@ namespace smalti::cpu {
 
 RowProduct inStreams(NativeLowering& l, RowProduct p, int64_t streams) {
   const BlockOfRows whole = p.b[0];
-  Reg partBytes = l.b.CreateMul(p.bRow, l.index(p.rowsOfBlock() / streams * storage_bytes(p.shape.b)));
+  Reg partBytes = l.b.CreateMul(p.ldb, l.index(p.rowsOfBlock() / streams * storage_bytes(p.shape.b)));
   for (int64_t i = 1; i < streams; ++i)
     // `nextStepOffset` is a distance: the same for every part.
     p.b.push_back({l.b.CreatePtrAdd(whole.base, l.b.CreateMul(partBytes, l.index(i))), whole.nextStepOffset});
@@ -38,7 +38,7 @@ Reg elementAt(Builder& b, DType t, Reg base, Reg offset) {
 }
 
 Reg elementOfC(NativeLowering& l, const RowProduct& p, Reg row, Reg column) {
-  return elementAt(l.b, DType::f32, p.c, l.b.CreateAdd(l.b.CreateMul(row, p.cRow), column));
+  return elementAt(l.b, DType::f32, p.c, l.b.CreateAdd(l.b.CreateMul(row, p.ldc), column));
 }
 
 void clearColumnsOfC(NativeLowering& l, const RowProduct& p, Reg first, int64_t count) {
@@ -59,14 +59,14 @@ void prefetchUpcoming(NativeLowering& l, const RowProduct& p, const BlockOfRows&
   const int64_t size = storage_bytes(p.shape.b), rows = p.rowsOfBlock();
   const int64_t ahead = block.nextStepOffset ? p.prefetch.acrossSteps : p.prefetch.withinBlock;
   if (ahead == 0) return;
-  Reg stride = b.CreateMul(p.bRow, l.index(size));
+  Reg stride = b.CreateMul(p.ldb, l.index(size));
   Reg distance = b.CreateMul(stride, l.index(ahead));
   if (block.nextStepOffset) {
     Reg next = b.CreateAdd(block.nextStepOffset, b.CreateMul(stride, l.index(ahead - rows)));
     distance = b.CreateSelect(b.CreateICmpULT(row, l.index(rows - ahead)), distance, next);
   }
   // Into L2: L1's fill buffers stay free for the current loads.
-  prefetchLine(b, b.CreatePtrAdd(address, distance), CacheLevel::second);
+  prefetchLine(b, b.CreatePtrAdd(address, distance), CacheLevel::l2);
 }
 
 }  // namespace smalti::cpu

@@ -16,10 +16,10 @@ struct BlockOfRows {
 /// A skinny product; strides in elements.
 struct RowProduct {
   GemmShape shape;
-  Reg a = nullptr, aRow = nullptr;
+  Reg a = nullptr, lda = nullptr;
   std::vector<BlockOfRows> b;  ///< blocks of equal size, concatenated along the rows
-  Reg bRow = nullptr;
-  Reg c = nullptr, cRow = nullptr;
+  Reg ldb = nullptr;
+  Reg c = nullptr, ldc = nullptr;
   RowPrefetch prefetch{};  ///< of B
   bool bf16Pairs = false;  ///< ProductPlan::bf16Pairs
 

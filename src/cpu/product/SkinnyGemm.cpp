@@ -10,12 +10,12 @@ namespace {
 
 /// A as f32, since it is read again for every row of B. `place` owns its memory.
 RowProduct withWideRows(NativeLowering& l, RowProduct p, View& place) {
-  const View narrow{.dtype = p.shape.a, .shape = {p.shape.m, p.shape.k}, .base = p.a, .strides = {p.aRow, l.index(1)}};
+  const View narrow{{.dtype = p.shape.a, .shape = {p.shape.m, p.shape.k}, .strides = {p.lda, l.index(1)}}, p.a};
   place = l.allocate(DType::f32, narrow.shape);
   convertElements(l, narrow, place);
   p.shape.a = place.dtype;
   p.a = place.base;
-  p.aRow = place.strides[0];
+  p.lda = place.strides[0];
   return p;
 }
 

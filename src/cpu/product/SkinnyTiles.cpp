@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/Arithmetic.h"
 #include "cpu/nest/CarriedLoop.h"
 #include "cpu/product/Bf16Dot.h"
 #include "cpu/product/gemm/Ir.h"
@@ -23,11 +24,10 @@ class SkinnyTilesEmitter {
 
   void emit() {
     // The factors of a row of B, contiguous: rows of A with a stride of whole pages would map to the same cache set.
-    const View rows{.dtype = s_.a,
-                    .shape = {s_.k / rowsPerStep_, s_.m, rowsPerStep_},
-                    .base = p_.a,
-                    .strides = {l_.index(rowsPerStep_), p_.aRow, l_.index(1)},
-                    .memory = View::kValue};
+    const View rows{{.dtype = s_.a,
+                     .shape = {s_.k / rowsPerStep_, s_.m, rowsPerStep_},
+                     .strides = {l_.index(rowsPerStep_), p_.lda, l_.index(1)}},
+                    p_.a};
     factors_ = l_.allocate(s_.a, rows.shape);
     l_.copy(rows, factors_);
     llvm::BasicBlock& entry = l_.function->getEntryBlock();
@@ -49,7 +49,7 @@ class SkinnyTilesEmitter {
     int64_t rows = 0;
   };
 
-  /// What a tile reads of a row of a group.
+  /// The part of a group's row that a tile reads.
   struct RowPart {
     const Group& group;
     Reg row = nullptr, column = nullptr;
@@ -65,7 +65,7 @@ class SkinnyTilesEmitter {
     for (int64_t i = 0; i < blocks; ++i) b_.CreateStore(p_.b[static_cast<size_t>(i)].base, slot(l_.index(i)));
     for (int64_t i = 0; i < blocksAhead(); ++i) b_.CreateStore(afterLast(i, c), slot(l_.index(blocks + i)));
     l_.loop(l_.index(0), l_.index(blocks), l_.index(1), [&](Reg block) {
-      const auto rowAt = [&](Reg base, Reg row) { return elementAt(b_, s_.b, base, b_.CreateMul(row, p_.bRow)); };
+      const auto rowAt = [&](Reg base, Reg row) { return elementAt(b_, s_.b, base, b_.CreateMul(row, p_.ldb)); };
       const auto baseOf = [&](Reg number) { return b_.CreateLoad(b_.getPtrTy(), slot(number)); };
       Reg base = baseOf(block), size = l_.index(p_.rowsOfBlock());
       forEachTile(l_, l_.index(0), p_.rowsOfBlock(), plan_.groupRows, [&](Reg row, int64_t rows) {
@@ -77,7 +77,7 @@ class SkinnyTilesEmitter {
   }
 
   /// The prefetch distance in blocks, rounded up.
-  int64_t blocksAhead() const { return (plan_.prefetchedRows + p_.rowsOfBlock() - 1) / p_.rowsOfBlock(); }
+  int64_t blocksAhead() const { return ceilDiv(plan_.prefetchedRows, p_.rowsOfBlock()); }
 
   /// The base of a block that is read after those of a panel: for the next panel, or by the next step, where it follows
   /// in memory if nothing else is known.
@@ -86,7 +86,7 @@ class SkinnyTilesEmitter {
     const BlockOfRows& same = p_.b[static_cast<size_t>(std::min(block, blocks - 1))];
     if (c.count < s_.n) return elementAt(b_, s_.b, same.base, l_.index(c.count));
     if (same.nextStepOffset) return b_.CreatePtrAdd(same.base, same.nextStepOffset);
-    return elementAt(b_, s_.b, p_.b.back().base, b_.CreateMul(l_.index((block + 1) * p_.rowsOfBlock()), p_.bRow));
+    return elementAt(b_, s_.b, p_.b.back().base, b_.CreateMul(l_.index((block + 1) * p_.rowsOfBlock()), p_.ldb));
   }
 
   void group(const Group& g, const Columns& c) {
@@ -98,7 +98,7 @@ class SkinnyTilesEmitter {
 
   /// Adds the group's rows to some rows and columns of C, which are in registers meanwhile.
   void tile(const Group& g, int64_t first, int64_t rows, Reg column, int64_t columns) {
-    const int64_t vectors = (columns + lanes_ - 1) / lanes_;
+    const int64_t vectors = ceilDiv(columns, lanes_);
     const auto mask = [&](int64_t v) { return lanesWithin(l_, columns, v); };
     const auto each = [&](llvm::function_ref<void(size_t, Reg, Reg)> use) {
       for (int64_t i = 0; i < rows; ++i)
@@ -131,7 +131,7 @@ class SkinnyTilesEmitter {
     Carried rows;
     for (int64_t r = 0; r < rowsPerStep_; ++r) {
       Reg row = b_.CreateAdd(of.row, l_.index(r));
-      rows.push_back(elementAt(b_, s_.b, of.group.from, b_.CreateAdd(b_.CreateMul(row, p_.bRow), of.column)));
+      rows.push_back(elementAt(b_, s_.b, of.group.from, b_.CreateAdd(b_.CreateMul(row, p_.ldb), of.column)));
       if (of.rowOfA == 0)
         fetch(of, row, of.inPass + r);
       else if (of.rowOfA == plan_.tileRows)
@@ -140,7 +140,7 @@ class SkinnyTilesEmitter {
     return loadRows(l_, s_, rows, of.columns);
   }
 
-  /// In all lanes: what row k of B is multiplied by, or those two, for a row of C.
+  /// The factor of row k of B (or of two successive rows) for a row of C, in all lanes.
   Reg coefficientOf(Reg k, int64_t row) {
     Reg at = b_.CreateAdd(b_.CreateMul(k, l_.index(s_.m)), l_.index(rowsPerStep_ * row));
     Reg from = elementAt(b_, s_.a, factors_.base, at);
@@ -154,10 +154,9 @@ class SkinnyTilesEmitter {
     if (plan_.prefetchesInOrder && inPass * of.columns % perLine != 0) return;  // of a line that is prefetched already
     Reg offset = plan_.prefetchesInOrder ? b_.CreateAdd(b_.CreateMul(of.column, l_.index(of.group.rows)),
                                                         b_.CreateMul(row, l_.index(of.columns)))
-                                         : b_.CreateAdd(b_.CreateMul(row, p_.bRow), of.column);
+                                         : b_.CreateAdd(b_.CreateMul(row, p_.ldb), of.column);
     for (int64_t at = 0; at < of.columns; at += perLine)
-      prefetchLine(b_, elementAt(b_, s_.b, of.group.prefetchedRow, b_.CreateAdd(offset, l_.index(at))),
-                   CacheLevel::second);
+      prefetchLine(b_, elementAt(b_, s_.b, of.group.prefetchedRow, b_.CreateAdd(offset, l_.index(at))), CacheLevel::l2);
   }
 
   /// From L2 to L1: a row's next columns, which the next tile reads; after the last columns, the first ones of a row of
@@ -165,8 +164,8 @@ class SkinnyTilesEmitter {
   void fetchNextColumns(const RowPart& of, Reg address) {
     Reg next = b_.CreateAdd(of.column, l_.index(of.columns));
     Reg offset = b_.CreateSelect(b_.CreateICmpULT(next, l_.index(s_.n)), l_.index(of.columns),
-                                 b_.CreateSub(b_.CreateMul(l_.index(of.group.rows), p_.bRow), of.column));
-    prefetchLine(b_, elementAt(b_, s_.b, address, offset), CacheLevel::first);
+                                 b_.CreateSub(b_.CreateMul(l_.index(of.group.rows), p_.ldb), of.column));
+    prefetchLine(b_, elementAt(b_, s_.b, address, offset), CacheLevel::l1);
   }
 
   Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }

@@ -1,10 +1,10 @@
 #include "cpu/rewrite/CollapseReductionAxis.h"
 
 #include "cpu/analysis/AxisDims.h"
-#include "cpu/analysis/Zero.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
+#include "ir/facts/Constants.h"
 #include "ir/facts/DotDimensions.h"
 #include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,7 +34,7 @@ class Steps {
     int stage = 0;  // before, between and after the accumulations
     for (mlir::Operation& op : kernel_.getBody().front().without_terminator()) {
       if (auto condition = llvm::dyn_cast<mlir::scf::IfOp>(op)) {
-        const auto at = conditionOn(kernel_, rank_, condition.getCondition());
+        const auto at = gridIndexCondition(kernel_, rank_, condition.getCondition());
         if (!at || at->axis != rank_ - 1 || (at->index != 0 && at->index != last_) || touchesAxis(condition))
           return false;
         if (condition.elseBlock() && !condition.elseBlock()->without_terminator().empty()) return false;
@@ -169,7 +169,7 @@ void collapseReductionAxis(KernelPackage& package, int axis) {
   const int64_t last = package.signature.grid[static_cast<size_t>(axis)] - 1;
   for (mlir::Operation& op : llvm::make_early_inc_range(kernel.getBody().front().without_terminator())) {
     auto condition = llvm::dyn_cast<mlir::scf::IfOp>(op);
-    const auto at = condition ? conditionOn(kernel, rank, condition.getCondition()) : std::nullopt;
+    const auto at = condition ? gridIndexCondition(kernel, rank, condition.getCondition()) : std::nullopt;
     if (!at || at->axis != axis || condition.getNumResults() != 0) continue;
     mlir::Block* taken = at->index == 0 || at->index == last ? condition.thenBlock() : condition.elseBlock();
     if (taken)

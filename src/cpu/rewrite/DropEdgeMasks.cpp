@@ -52,7 +52,7 @@ class EdgeMaskRemover {
     return dimensions;
   }
 
-  /// Of what converted a narrow value only for its mask.
+  /// Removes conversions of a narrow value that served only its mask.
   static void narrowAgain(mlir::Value wide) {
     mlir::Operation* wider = wide.getDefiningOp();
     if (!llvm::isa_and_present<mlir::arith::ExtFOp, mlir::arith::ExtSIOp, mlir::arith::ExtUIOp>(wider)) return;

@@ -1,8 +1,8 @@
 #include "cpu/rewrite/HoistAboveProducts.h"
 
 #include "cpu/analysis/ProductStore.h"
-#include "cpu/analysis/Zero.h"
 #include "ir/TpuOpsMxu.h"
+#include "ir/facts/Constants.h"
 #include "ir/facts/OpFamilies.h"
 #include "llvm/ADT/DenseSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

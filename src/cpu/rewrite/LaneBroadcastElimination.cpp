@@ -5,6 +5,7 @@
 #include "cpu/rewrite/CollapseReductionAxis.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsShape.h"
+#include "ir/facts/Constants.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,14 +13,16 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "schedule/ScheduledOp.h"
 
 namespace smalti::cpu {
 namespace {
 
+using schedule::isVector;
+
 mlir::ShapedType shaped(mlir::Value v) { return llvm::dyn_cast<mlir::ShapedType>(v.getType()); }
-bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
 int64_t columnsOf(mlir::Value v) { return shaped(v).getShape().back(); }
-/// Of rows and columns.
+/// Whether the shape has rows and columns.
 bool hasColumns(mlir::Value v) { return shaped(v) && shaped(v).getRank() >= 2; }
 
 mlir::ShapedType oneColumn(mlir::ShapedType type) {
@@ -163,7 +166,7 @@ class Narrower {
   }
 
  private:
-  /// Of a vector with rows and columns, else 0.
+  /// The number of columns of a vector that has rows and columns; else 0.
   static int64_t columnsOf(mlir::Operation& op) {
     mlir::Value v = op.getResult(0);
     return isVector(v) && hasColumns(v) ? cpu::columnsOf(v) : 0;
@@ -226,7 +229,7 @@ class Narrower {
     return made->getResult(0);
   }
 
-  /// Of a list with one number per dimension, or for the first ones only: then there is nothing to set.
+  /// Sets the last number of a list with one per dimension. False: the list has only numbers of earlier dimensions.
   static bool setLast(mlir::Operation& op, llvm::StringRef name, int64_t last, int64_t value) {
     auto list = op.getAttrOfType<mlir::ArrayAttr>(name);
     if (static_cast<int64_t>(list.size()) <= last) return false;

@@ -9,6 +9,7 @@
 #include "cpu/rewrite/NarrowFloatMoves.h"
 #include "cpu/rewrite/RetileMatmulGrid.h"
 #include "cpu/rewrite/RetileWithoutPadding.h"
+#include "cpu/rewrite/RoundInProducts.h"
 
 namespace smalti::cpu {
 namespace {
@@ -46,6 +47,10 @@ std::optional<KernelPackage> retilePadding(const KernelPackage& package, const R
   return retileWithoutPadding(package);
 }
 
+std::optional<KernelPackage> roundRight(const KernelPackage& package, const RewriteTarget& target) {
+  return roundInProducts(package, target.processor);
+}
+
 constexpr int kRetiling = 1;
 constexpr RewritePass kPasses[] = {
     {"multiply-without-units", "replaces products computed step by step on a matrix unit by products", multiply},
@@ -57,8 +62,10 @@ constexpr RewritePass kPasses[] = {
     {"retile-matmul-grid",
      "merges a product's reduction into one step, in blocks for this processor's caches and cores", retileGrid,
      kRetiling},
-    {"retile-without-padding", "gives independent steps blocks that divide their arrays", retilePadding, kRetiling},
+    {kRetileWithoutPadding, "gives independent steps blocks that divide their arrays", retilePadding, kRetiling},
     {"hoist-above-products", "moves ops between a product and its store before the product", hoistOps, 0, true},
+    {"round-in-products", "lets skinny products round their right operand to bf16 as they read it", roundRight, 0,
+     true},
 };
 
 }  // namespace

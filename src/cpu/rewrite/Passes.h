@@ -24,7 +24,8 @@ struct RewritePass {
   std::string_view name;     ///< "retile-matmul-grid"
   std::string_view summary;  ///< one line
   std::optional<KernelPackage> (*run)(const KernelPackage&, const RewriteTarget&);
-  /// Of consecutive passes with the same number, only the first one that changes the kernel runs; 0: no such group.
+  /// Consecutive passes with the same number are alternatives: only the first one that changes the kernel runs. 0: the
+  /// pass has no alternative.
   int alternative = 0;
   /// Whether it also rewrites kernels that communicate with other devices, which rely on the order of accesses.
   bool suitsDevices = false;

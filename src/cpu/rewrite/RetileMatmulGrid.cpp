@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/Arithmetic.h"
 #include "cpu/analysis/AxisDims.h"
 #include "cpu/analysis/Parallel.h"
 #include "cpu/rewrite/CollapseReductionAxis.h"
@@ -14,13 +15,15 @@
 namespace smalti::cpu {
 namespace {
 
-/// Columns of a part of the product: at least a tile, at most what the nest takes at once.
+// Fitted with the GEMM rows of `./do bench cpu`, on one core and two, on the processor that docs/performance.md names.
+
+/// Columns of a part of the product: at least a register tile, at most what one pass over packed B takes.
 constexpr int64_t kTile = 64, kMaxColumns = 1024;
-/// Rows of a part that has all columns, where that leaves a part to every core.
+/// The fewest rows of a part that has all columns, provided that every core gets a part.
 constexpr int64_t kMinRows = 64;
-/// Parts per core, so that none waits long for another.
+/// The most parts per core: more would balance the cores no better.
 constexpr int64_t kPartsPerCore = 4;
-/// Multiplications in f32 that are worth a part, and a core's first part.
+/// Multiply-adds in f32 that are worth a part, and a core's first part.
 constexpr int64_t kPartProducts = 4 << 20, kFirstPartProducts = 1 << 20;
 
 /// A part size for `total`: near `wanted`, a multiple of `step`, without remainder, if possible so that `cores` share
@@ -28,7 +31,7 @@ constexpr int64_t kPartProducts = 4 << 20, kFirstPartProducts = 1 << 20;
 int64_t partOf(int64_t total, int64_t wanted, int64_t step, int64_t cores = 1) {
   if (wanted >= total) return total;
   int64_t found = total;
-  for (int64_t part = std::max(step, (wanted + step - 1) / step * step); part >= step; part -= step) {
+  for (int64_t part = std::max(step, roundUp(wanted, step)); part >= step; part -= step) {
     if (total % part != 0) continue;
     if (total / part % cores == 0) return part;
     if (found == total) found = part;
@@ -103,15 +106,15 @@ class MatmulRetiler {
     const int64_t parts =
         std::clamp<int64_t>(work / kPartProducts, std::clamp<int64_t>(work / kFirstPartProducts, 1, cores_),
                             cores_ == 1 ? 1 : kPartsPerCore * cores_);
-    int64_t wanted = (parts + steps - 1) / steps;
+    int64_t wanted = ceilDiv(parts, steps);
     int64_t partColumns = n, partRows = m;
     if (columns >= 0) {
-      partColumns = partOf(n, std::min((n + wanted - 1) / wanted, kMaxColumns), kTile, cores_);
+      partColumns = partOf(n, std::min(ceilDiv(n, wanted), kMaxColumns), kTile, cores_);
       wanted = std::max<int64_t>(1, wanted / std::max<int64_t>(1, n / partColumns));
     }
     // Parts of rows alone read all of the columns' side each: more parts than cores must be worth it.
-    const int64_t least = columns >= 0 ? 1 : std::min(kMinRows, (m + cores_ - 1) / cores_);
-    if (rows >= 0) partRows = partOf(m, std::max((m + wanted - 1) / wanted, least), 8);
+    const int64_t least = columns >= 0 ? 1 : std::min(kMinRows, ceilDiv(m, cores_));
+    if (rows >= 0) partRows = partOf(m, std::max(ceilDiv(m, wanted), least), 8);
     // Ops on the product run while it is in L2.
     const bool stored = product->getResult(0).hasOneUse() && wholeAccess(**product->getResult(0).user_begin());
     if (!stored && rows >= 0)
@@ -143,7 +146,7 @@ class MatmulRetiler {
     // Packed columns stay in the LLC for the steps that share them.
     const int64_t n = dims->extent(0), share = std::max<int64_t>(4 * kTile, n / (cores_ == 1 ? 1 : 2 * cores_));
     const int64_t kept = std::min<int64_t>(processor_.l3Bytes / 4, 8 << 20) / (4 * depth);
-    const int64_t part = partOf(n, std::min({share, std::max(kTile, kept), (n + cores_ - 1) / cores_}), kTile);
+    const int64_t part = partOf(n, std::min({share, std::max(kTile, kept), ceilDiv(n, cores_)}), kTile);
     if (part == dims->block(0)) return false;
     resizeAxis(package, 0, part);
     return true;

@@ -12,6 +12,16 @@
 namespace smalti::cpu {
 namespace {
 
+// Chosen so that the rows with partial blocks of `./do bench cpu` are as fast as those without.
+
+/// The fewest elements of a block: smaller ones do not repay the overhead of a grid step.
+constexpr int64_t kMinElements = 64 << 10;
+/// How many times smaller a block may become than its room, to divide its array, and how many times larger, to be all
+/// of it.
+constexpr int64_t kMaxShrink = 8, kMaxGrowth = 4;
+/// How many times smaller it may become so that blocks begin at a cache line.
+constexpr int64_t kMaxShrinkForAlignment = 4;
+
 /// A divisor of `total` of at most `most`: a multiple of `step` is preferred even to one that is a few times larger.
 int64_t divisorUpTo(int64_t total, int64_t most, int64_t step) {
   int64_t found = 1, stepped = 0;
@@ -25,13 +35,12 @@ int64_t divisorUpTo(int64_t total, int64_t most, int64_t step) {
     take(d);
     take(total / d);
   }
-  constexpr int64_t kFew = 4;
-  return stepped * kFew >= found ? stepped : found;
+  return stepped * kMaxShrinkForAlignment >= found ? stepped : found;
 }
 
-class Fitter {
+class Retiler {
  public:
-  explicit Fitter(bool partialOnly) : partialOnly_(partialOnly) {}
+  explicit Retiler(bool partialOnly) : partialOnly_(partialOnly) {}
 
   std::optional<KernelPackage> run(const KernelPackage& package) {
     const KernelSignature& s = package.signature;
@@ -91,11 +100,9 @@ class Fitter {
   }
 
   void choose(const std::vector<int>& axes, int64_t elementBytes, std::vector<int64_t>& blocks) const {
-    // Smaller blocks are not worth a step.
-    constexpr int64_t kEnough = 64 << 10;
     int64_t elements = 1;
     for (size_t i = 0; i < axes.size(); ++i) elements *= std::min(blocks[i], dims_->extent(axes[i]));
-    const int64_t most = std::max(isPartial_ ? 2 * elements : elements, kEnough);
+    const int64_t most = std::max(isPartial_ ? 2 * elements : elements, kMinElements);
     int64_t inside = 1;
     for (size_t i = 0; i < axes.size(); ++i) {
       const int64_t extent = dims_->extent(axes[i]), room = std::max<int64_t>(most / inside, 1);
@@ -103,9 +110,8 @@ class Fitter {
       int64_t fit =
           divisorUpTo(extent, room, kLineBytes / std::gcd<int64_t, int64_t>(kLineBytes, inside * elementBytes));
       // If the size has no good divisors: one block, or a partial last block, rather than many small steps.
-      constexpr int64_t kSmall = 8, kLarge = 4;
-      if (fit * kSmall < std::min(room, extent)) {
-        if (extent <= kLarge * room)
+      if (fit * kMaxShrink < std::min(room, extent)) {
+        if (extent <= kMaxGrowth * room)
           fit = extent;
         else if (isPartial(axes[i]))
           fit = room;
@@ -124,8 +130,8 @@ class Fitter {
 
 }  // namespace
 
-std::optional<KernelPackage> retileWithoutPadding(const KernelPackage& package) { return Fitter(false).run(package); }
+std::optional<KernelPackage> retileWithoutPadding(const KernelPackage& package) { return Retiler(false).run(package); }
 
-std::optional<KernelPackage> retilePartialBlocks(const KernelPackage& package) { return Fitter(true).run(package); }
+std::optional<KernelPackage> retilePartialBlocks(const KernelPackage& package) { return Retiler(true).run(package); }
 
 }  // namespace smalti::cpu

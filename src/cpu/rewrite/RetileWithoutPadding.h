@@ -6,10 +6,13 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "ir/KernelPackage.h"
 
 namespace smalti::cpu {
+
+inline constexpr std::string_view kRetileWithoutPadding = "retile-without-padding";
 
 /// A kernel that computes the same in blocks of about as many elements, of whole rows where possible.
 /// nullopt: its blocks have this form already, or cannot have it.

@@ -15,7 +15,7 @@ constexpr std::chrono::microseconds kSpin{200};
 /// The same where devices share cores: the other one needs this core.
 constexpr std::chrono::microseconds kSpinShared{2};
 /// How often a sleeping device checks whether the caller has stopped the call.
-constexpr std::chrono::milliseconds kLook{10};
+constexpr std::chrono::milliseconds kStopPollInterval{10};
 
 std::atomic_ref<int64_t> counter(int64_t* semaphore) { return std::atomic_ref<int64_t>(*semaphore); }
 
@@ -94,7 +94,7 @@ bool DeviceGroup::sleep(int device, int64_t* semaphore, int64_t amount) {
       fail();
       break;
     }
-    changed_.wait_for(lock, kLook);
+    changed_.wait_for(lock, kStopPollInterval);
     taken = takeFrom(semaphore, amount);
   }
   sleeping_.fetch_sub(1);

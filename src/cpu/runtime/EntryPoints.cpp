@@ -6,10 +6,10 @@ namespace smalti::cpu {
 namespace {
 
 int32_t smaltiCpuInterpret(void* context, int32_t op, void** pointers) {
-  return static_cast<KernelContext*>(context)->rest->run(op, pointers);
+  return static_cast<KernelContext*>(context)->fallback->run(op, pointers);
 }
 
-DmaHazardTracker& hazardsOf(void* context) { return static_cast<KernelContext*>(context)->rest->flights; }
+DmaHazardTracker& hazardsOf(void* context) { return static_cast<KernelContext*>(context)->fallback->hazards; }
 
 int32_t smaltiCpuDmaStart(void* context, const std::byte* source, const std::byte* sourceEnd, const std::byte* target,
                           const std::byte* targetEnd, const void* semaphore, int64_t amount) {

@@ -15,7 +15,7 @@ namespace smalti::cpu {
 /// The `context` of the kernel function: its limits come first, since generated code reads them.
 struct KernelContext {
   CallLimits limits;
-  FallbackContext* rest = nullptr;
+  FallbackContext* fallback = nullptr;
   DeviceMember member{};     ///< without a group: the only device
   Stamps* stamps = nullptr;  ///< of measured code
   OutsideReads outside{};

@@ -9,7 +9,7 @@ namespace smalti::cpu {
 GridWorker::GridWorker(int64_t arenaBytes, const FallbackOps& ops)
     : bytes(static_cast<size_t>(std::max<int64_t>(arenaBytes, 1))),
       arena(static_cast<std::byte*>(allocateBlock(bytes))),
-      interpreter(ops) {}
+      fallback(ops) {}
 
 GridWorker::~GridWorker() {
   if (arena) freeBlock(arena, bytes);

@@ -21,8 +21,8 @@ struct GridWorker {
 
   size_t bytes;
   std::byte* arena;
-  FallbackContext interpreter;
-  KernelContext context{{}, &interpreter};
+  FallbackContext fallback;
+  KernelContext context{{}, &fallback};
 };
 
 /// Workers that no call uses at the moment; the last one given back is the first one taken. Thread-safe.

@@ -19,7 +19,7 @@ enum class KernelStatus : int32_t {
 /// The limits that a thread of a call checks in its loops (emit/IterationLimit.h): the first part of the function's
 /// `context`.
 struct CallLimits {
-  int64_t roundsLeft = INT64_MAX;  ///< remaining loop iterations; negative: the limit is exceeded
+  int64_t iterationsLeft = INT64_MAX;  ///< remaining loop iterations; negative: the limit is exceeded
   const std::atomic<bool>* stop = nullptr;
 };
 static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free, "generated code reads a byte");

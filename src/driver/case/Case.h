@@ -22,10 +22,10 @@ struct Case {
   std::string name, description;
   std::string modulePath;
   std::vector<RecordedArray> arguments;
-  /// Empty: nothing is expected, it shall only run to its end.
+  /// Empty: nothing is expected; the case only has to finish.
   std::vector<RecordedArray> results;
   std::vector<Tolerance> tolerances;
-  /// What undefined integers were where it was recorded.
+  /// The values of undefined integers in the recording.
   machine::Poison poison = machine::Poison::intMin;
 
   Tolerance tolerance(size_t result) const;
@@ -43,7 +43,7 @@ Result<Case> parseCase(std::string_view content, const std::string& folder);
 /// filledArray). SM1001 to SM1005, SM1008.
 Result<std::vector<Array>> readInputs(const Case&, const std::vector<ArrayType>& types, const std::string& how,
                                       uint64_t seed);
-/// What results are expected; empty when nothing is.
+/// The expected results; empty: none.
 Result<std::vector<Array>> readExpected(const Case&);
 
 /// Every case folder in or below `folder`, sorted. SM1001.

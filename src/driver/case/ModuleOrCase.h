@@ -1,4 +1,4 @@
-// What a user hands to a command: a module, or the folder of a recorded case.
+// The argument of a command: a module, or the folder of a recorded case.
 #pragma once
 
 #include <optional>

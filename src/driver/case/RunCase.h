@@ -22,12 +22,12 @@ std::string_view name(Verdict);
 
 struct CaseOutcome {
   Verdict verdict = Verdict::crash;
-  /// Of a refusal or crash; or the first finding when that made it fail.
+  /// The reason for a refusal or crash, or the first finding if it made the case fail.
   std::optional<Diagnostic> diagnostic;
   std::vector<machine::Finding> findings;
   std::optional<double> maxError;  ///< over all results
   std::string maxErrorAt;          ///< "result 0 (3, 5)"
-  std::string wrong;               ///< what is wrong with the results; empty when nothing is
+  std::string wrong;               ///< the errors in the results; empty: none
   double seconds = 0;
 };
 

@@ -9,7 +9,7 @@ namespace smalti::driver {
 /// Whether the target runs code of others, all of it: with checks that it lacks, the machine runs.
 bool isForeignCode(const CompileOptions&);
 
-/// In the child that is to run a foreign target, before it does: sets what its plugin needs where there is no TPU.
+/// Called in the child before it runs a foreign target: sets the variables that its plugin needs without a TPU.
 void prepareChild(const CompileOptions&);
 
 /// As runProgram, from a process with one thread. SM6810: the plugin crashed; SM6811: not within the time limit of the
@@ -19,11 +19,11 @@ Result<RunOutcome> runInChild(const Program&, std::span<const Array> arguments, 
 /// A plugin's last line may be followed by the stack.
 inline constexpr int64_t kPluginErrorBytes = 1 << 16;
 
-/// What is said of a child in which a foreign target did not finish: SM6810, SM6811.
+/// The diagnostic of a child in which a foreign target did not finish: SM6810, SM6811.
 Diagnostic foreignCodeFailure(const ChildResult&, const CompileOptions&, double limitSeconds, std::string_view work);
 
-/// The line in which a plugin said why it gives up ("F0000 00:00:17… file.cc:719] Operation not supported"), without
-/// time and thread; empty: it did not say.
+/// The line in which a plugin gave the reason for its abort ("F0000 00:00:17… file.cc:719] Operation not supported"),
+/// without time and thread; empty: there is none.
 std::string fatalLine(const std::string& standardError);
 /// "signal 6 (Aborted): file.cc:719] Operation not supported".
 std::string endOf(const ChildResult&);

@@ -42,7 +42,7 @@ struct Comparison {
 };
 Comparison compare(const Array& got, const Array& expected, Tolerance);
 
-/// What is wrong, for a person: "3 of 1024 elements are wrong, first at (0, 5): got 1, expected 2".
+/// A description of the errors: "3 of 1024 elements are wrong, first at (0, 5): got 1, expected 2".
 std::string describe(const Comparison&, const ArrayType& got, const ArrayType& expected);
 
 /// "(3, 0)".

@@ -23,7 +23,7 @@ Result<WarmedKernel> warm(const KernelPackage& package, const KernelCompiler& co
   warmed.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   warmed.state = CacheWarmStatus::kept;
   if (code.fromCache) return warmed;
-  if (Status trouble = cache.trouble(); !trouble) return fail(std::move(trouble.error()));
+  if (Status error = cache.firstError(); !error) return fail(std::move(error.error()));
   warmed.state = CacheWarmStatus::notKept;
   warmed.reason = code.notKept;
   if (!code.notKept.empty()) return warmed;

@@ -24,7 +24,7 @@ std::string_view name(CacheWarmStatus);
 struct WarmedKernel {
   std::string name, target;
   CacheWarmStatus state = CacheWarmStatus::compiled;
-  double milliseconds = 0;  ///< what compiling took, or reading it
+  double milliseconds = 0;  ///< for compiling or reading it
   int64_t objectBytes = 0;  ///< of the object file that is kept
   std::string reason;       ///< why it is not kept or not native
 };

@@ -9,7 +9,7 @@ namespace smalti::cli {
 
 std::span<const EmbeddedFile> errorPages();
 std::span<const EmbeddedFile> newFiles();
-/// With the charting library (chart.js, MIT licence).
+/// The files of a report, including the charting library (chart.js, MIT licence).
 std::span<const EmbeddedFile> reportFiles();
 
 }  // namespace smalti::cli

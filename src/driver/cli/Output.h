@@ -1,4 +1,4 @@
-// Where what a verb says goes: standard output, or the file of -o. No failed write is lost.
+// The destination of a verb's output: standard output, or the file of -o. Every failed write is reported.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class Output {
   std::string file = "-";  ///< of -o; "-" is standard output
   bool toFile() const { return file != "-"; }
 
-  /// To standard output now; to a file all at once, by `finish`.
+  /// Writes to standard output immediately; `finish` writes a file as a whole.
   void write(std::string_view);
   /// Flushes standard output before something is written to standard error.
   void flush();
@@ -25,7 +25,7 @@ class Output {
   Status finish(bool writeEmptyFile);
 
  private:
-  std::string text_;  ///< what goes to the file
+  std::string text_;  ///< for the file
   int error_ = 0;     ///< errno of the first write to standard output that failed
 };
 

@@ -1,4 +1,4 @@
-// What all verbs share: options, output, exit codes.
+// The state that all verbs share: options, output, exit codes.
 #pragma once
 
 #include <functional>
@@ -25,9 +25,9 @@ int exitCodeFor(const Diagnostic&);
 class Session {
  public:
   OptionSet options;
-  /// What the chosen verb does; set by its callback.
+  /// The action of the chosen verb; set by its callback.
   std::function<int()> action;
-  /// What `tune` knows by name.
+  /// The kernels that `tune` knows by name.
   std::span<const Tunable> kernels;
   /// The first wrong value among the options, if any.
   Status optionStatus;

@@ -5,7 +5,7 @@
 namespace smalti::driver {
 namespace {
 
-/// What the compiler did instead of judging.
+/// Whether the compiler failed to give a verdict.
 bool hasNoVerdict(const CompilerVerdict& v) {
   return v.error.has_value() || (!v.accepted && (v.reason == "crash" || v.reason == "timeout"));
 }

@@ -21,8 +21,8 @@ struct OwnVerdict {
 enum class Agreement {
   same,         ///< accepted by both, or refused for the same reason
   otherReason,  ///< refused by both
-  weAccept,     ///< what the compiler refuses
-  weRefuse,     ///< what the compiler accepts
+  weAccept,     ///< accepted by Smalti, refused by the compiler
+  weRefuse,     ///< refused by Smalti, accepted by the compiler
   unknown,      ///< one of both has no verdict: the module cannot be read, the compiler crashed or hung
 };
 Agreement compareVerdicts(const OwnVerdict&, const CompilerVerdict&);
@@ -32,7 +32,7 @@ std::string_view name(Agreement);
 /// kernel then needs no windows for, and where there is nothing to compare.
 std::optional<double> vmemRatio(const OwnVerdict&, const CompilerVerdict&);
 
-/// How often what was said, over all modules and chips.
+/// The numbers of agreements and differences, over all modules and chips.
 struct AgainstTally {
   int64_t same = 0, otherReason = 0, weAccept = 0, weRefuse = 0, unknown = 0;
   int64_t vmemPairs = 0, vmemEqual = 0, vmemNear = 0;  ///< near: within kNear

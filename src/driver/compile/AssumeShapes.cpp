@@ -24,7 +24,7 @@ Status assumeShapes(LoadedModule& module) {
     operands.push_back(std::move(array));
   }
   if (operands.empty()) return {};
-  // Which of them are results is not said either; it does not matter here.
+  // The text does not say which of them are results, either; it does not matter here.
   const std::vector<ArrayType> results{operands.back()};
   operands.pop_back();
   return setShapes(module, operands, results);

@@ -179,7 +179,8 @@ Verdicts judge(const JudgeRequest& request, const Options& options, const std::f
     return crashes;
   };
   const std::vector<Piece> crashes = run(pieces);
-  // What a process has compiled before may be what it crashed of: a crash is believed of a process of its own only.
+  // Earlier modules of a process may have caused its crash: a crash only counts in a process that compiled nothing
+  // else.
   limits.piecesEach = 1;
   if (!crashes.empty() && pieces.size() > 1 && !stop) run(crashes);
   return verdicts;

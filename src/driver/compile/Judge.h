@@ -20,7 +20,7 @@ struct JudgeRequest {
   std::string plugin;  ///< file of the PJRT plugin
   std::vector<ModuleToJudge> modules;
   std::vector<std::string> chips;  ///< each with a topology
-  /// Where to write the executable of a module on a chip; null: nowhere.
+  /// The file for the executable of a module on a chip; null: it is not written.
   std::function<std::string(size_t module, size_t chip)> executableFile;
 };
 
@@ -35,7 +35,7 @@ const Diagnostic* pluginError(const Verdicts&);
 /// When the compiler was built, in its own words, once there is a verdict that says it; else empty.
 std::string compilerVersion(const Verdicts&);
 
-/// The text for the compiler of a file or a case folder: StableHLO (text and bytecode) as it is, everything else
+/// The text for the compiler of a file or a case folder: StableHLO (text and bytecode) unchanged, everything else
 /// exported. Arrays of a bare kernel are as large as its blocks (AssumeShapes.h).
 Result<std::string> stableHloOf(const std::string& path);
 

@@ -23,7 +23,7 @@ std::string SharedRefusal::who() const {
   std::vector<bool> isReported(modules.size());
   isReported[0] = true;
   for (size_t i = 0; i < modules.size(); ++i) {
-    // Those with the chips of i: the first module's, whose chips are listed, or others.
+    // The modules with the same chips as module i.
     std::vector<std::string> paths;
     for (size_t j = i; j < modules.size(); ++j)
       if (!isReported[j] && modules[j].chips == modules[i].chips) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kLibrary = "libsmalti_mpi.so";
 
-/// As the launchers of Open MPI and of MPICH and its kin say it.
+/// Whether the environment is that of a launcher of Open MPI, or of MPICH and its derivatives, with several processes.
 bool startedWithOthers() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* text = std::getenv(variable); text && std::atoi(text) > 1) return true;
@@ -31,7 +31,7 @@ Diagnostic notThere(std::string have, std::string help) {
           .help = std::move(help)};
 }
 
-/// In the folder of this library, else where the loader looks.
+/// Opens the library in the folder of this one, otherwise from the loader's search path.
 void* openLibrary() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&mpiProcesses), &info) && info.dli_fname) {

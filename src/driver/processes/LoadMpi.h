@@ -6,7 +6,7 @@
 namespace smalti::driver {
 
 /// The processes that an MPI launcher (mpirun) has started; null where it has started one or none. MPI is initialised
-/// by the first call, unless the program has done so. SM5014 where `needed` and MPI cannot be had.
+/// by the first call, unless the program has done so. Error SM5014: it is `needed`, but there is no MPI.
 Result<Processes*> mpiProcesses(bool needed);
 
 }  // namespace smalti::driver

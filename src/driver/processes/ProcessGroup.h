@@ -26,7 +26,7 @@ class ProcessGroup {
 };
 
 /// The group that `mpi` ("auto", "on", "off") selects here: null for a single process. `net`: as parseNetwork takes it.
-/// SM5014 for "on" where MPI cannot be had, or has not started this process.
+/// Error SM5014: "on" without MPI, or in a process that MPI has not started.
 Result<ProcessGroup*> processGroup(std::string_view mpi, std::string_view net);
 
 /// The devices of a mesh that are this process's. SM5013 when they cannot be shared evenly.
@@ -61,11 +61,11 @@ class SharedRun {
   ProcessGroup& group() const { return group_; }
   /// Writes the content of the message to a process.
   using Write = std::function<void(int to, ByteWriter&)>;
-  /// Sends a message to processes and receives theirs, by rank: those `with` which it exchanges, each of which comes to
-  /// the same op and says the same of this one; empty: all. SM5012 when one comes to another op, SM5011 when one has
-  /// given up, SM9006 when the run is stopped.
+  /// Sends a message to processes and receives theirs, by rank: those in `with`, each of which reaches the same op and
+  /// exchanges with this one; empty: all. Errors: SM5012 (one reaches another op), SM5011 (one has given up), SM9006
+  /// (the run is stopped).
   Result<std::vector<ReceivedMessage>> exchange(const Write&, const Op& at, const std::vector<bool>& with = {});
-  /// Before anything else: all processes run the same program, as `identity` tells it. SM5012 else.
+  /// Called first: checks that all processes run the same program, by its `identity` (SM5012).
   Status agree(const std::string& identity);
   /// Called after an error of this process: the others need not wait.
   void giveUp();

@@ -1,4 +1,4 @@
-// What processes compare before they run a program together.
+// The identity of a program, which processes compare before they run it together.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace smalti::driver {
 
-/// For people and for comparison: name, meshes, version of Smalti, and a hash of all that is computed.
+/// A text for people and for comparison: name, meshes, version of Smalti, and a hash of the whole computation.
 std::string programIdentity(const Program&);
 
 }  // namespace smalti::driver

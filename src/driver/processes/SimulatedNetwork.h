@@ -17,7 +17,7 @@ struct Network {
 Result<Network> parseNetwork(std::string_view text);
 
 /// `inner` with that network before it. A message leaves its link after the ones before it; then latency passes. Clocks
-/// of hosts are compared as they are: between hosts whose clocks differ it is wrong by as much.
+/// of hosts are compared directly: between hosts whose clocks differ, the delay is wrong by the difference.
 std::unique_ptr<Processes> slowed(Processes& inner, const Network&);
 
 }  // namespace smalti::driver

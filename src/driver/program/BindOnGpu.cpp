@@ -219,7 +219,7 @@ class BoundProgram : public DeviceProgram::State {
 
   std::shared_ptr<const CompiledProgram> compiled_;
   gpu::CudaGpu gpu_;
-  std::vector<DeviceArray> kept_;  ///< what the launches read and write
+  std::vector<DeviceArray> kept_;  ///< arrays that the launches read and write
   std::vector<Range> writes_;      ///< of the launches so far, in their order
   std::vector<std::pair<std::unique_ptr<gpu::BoundKernel>, std::string>> kernels_;
   std::unique_ptr<gpu::LaunchGraph> graph_;

@@ -90,7 +90,7 @@ Status ProgramRunner::runCollective(const Function& f, const Step& step, DeviceS
     for (const int64_t d : plan->together[g])
       if (shared_ && (share_.holds(d) || std::ranges::find(senders, d) != senders.end())) ofHere.push_back(d);
     const auto present = std::ranges::count_if(together, [&](auto d) { return sent[d].has_value(); });
-    // Where the compiler splits some axes, one of them represents all devices along them: those of number 0 there.
+    // If the compiler splits some axes, the devices with index 0 along them represent all devices along them.
     if (present == 0) continue;
     if (present < static_cast<int64_t>(together.size())) return fail(notAllHere(op, together, sent));
 

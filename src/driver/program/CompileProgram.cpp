@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/Guarded.h"
-#include "cpu/NativeParts.h"
+#include "cpu/CompileSteps.h"
 #include "cpu/runtime/Pool.h"
 #include "driver/processes/ProgramIdentity.h"
 #include "driver/program/EqualValues.h"

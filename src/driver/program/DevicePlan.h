@@ -1,4 +1,4 @@
-// What devices do in a manual computation and in its collectives, as far as it is known before the arrays are.
+// The work of devices in a manual computation and its collectives, as far as it is known before the arrays are.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@
 
 namespace smalti::driver {
 
-/// What a device of a manual computation returns: a part of a result.
+/// The part of a result that a device of a manual computation returns.
 struct ReturnedPart {
   ArrayType type;
   Part part;
@@ -23,7 +23,7 @@ struct ReturnedPart {
 struct ManualPlan {
   struct Device {
     int64_t number = 0;
-    size_t outer = 0;  ///< which device of the enclosing computation it is a part of
+    size_t outer = 0;  ///< the device of the enclosing computation to which it belongs
     Coordinates coordinates;
     std::vector<Part> arguments;
     std::vector<ReturnedPart> results;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "cpu/NativeParts.h"
+#include "cpu/CompileSteps.h"
 #include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -26,7 +26,7 @@ class Analysis {
   Analysis(const Function& f, const std::vector<bool>& kernels, const FindExchange& exchangeOf)
       : kernels_(kernels), exchangeOf_(exchangeOf), equal_(f.values.size()) {}
 
-  /// Those ops whose results are equal.
+  /// The ops whose results are equal.
   std::vector<const Op*> visit(const std::vector<Op>& ops) {
     std::vector<const Op*> found;
     for (const Op& op : ops) {

@@ -1,6 +1,6 @@
-// Which results of a manual computation are equal on all devices whatever its arguments are: those that every device
-// computes by the same ops from what a collective gives to all, or from constants. They need not be compared, nor sent
-// from one process to another.
+// Finds the results of a manual computation that are equal on all devices for all arguments: those that every device
+// computes by the same ops from results that a collective gives to all devices, or from constants. They need neither be
+// compared nor sent from one process to another.
 #pragma once
 
 #include <functional>

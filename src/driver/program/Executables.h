@@ -19,7 +19,7 @@ class Executables {
   const Program& program() const { return *program_; }
 
   Result<std::shared_ptr<const CompiledProgram>> compile(const CompileOptions&);
-  /// With what executions take when they name nothing else.
+  /// The executable, with the default options of its executions.
   Result<std::shared_ptr<const Executable::State>> get(const RunSettings&);
   /// While it is held, no other thread reads the modules of the Program's kernels: MLIR keeps orders of ops and the
   /// like up to date in them. (Their context is for many threads at once.)

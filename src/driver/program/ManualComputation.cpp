@@ -25,9 +25,8 @@ bool sameBytes(const Array& a, const Array& b) {
   return a.bytes() == 0 || a.data() == b.data() || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0;
 }
 
-/// The arrays side by side in one block of memory, in the order of a global array of that type, are it: where each is
-/// one piece of it, and nobody but the devices that returned them has the block (an argument, a constant). Else
-/// nothing.
+/// The global array of that type if the arrays are its pieces: adjacent in one block of memory, in its order, and owned
+/// only by the devices that returned them (not an argument or a constant). Otherwise nothing.
 std::optional<Array> asPieces(const ArrayType& type, std::span<const ReturnedPart* const> parts,
                               std::span<const Array* const> arrays, std::span<const std::vector<Array>> returned) {
   constexpr uintptr_t kAlignment = 64;  // as Array::allocate has it

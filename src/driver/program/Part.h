@@ -1,4 +1,4 @@
-// Which part of a global array a device of a mesh holds.
+// The part of a global array that a device of a mesh holds.
 #pragma once
 
 #include <map>
@@ -9,10 +9,10 @@
 
 namespace smalti::driver {
 
-/// Where a device stands: its index along mesh axes.
+/// The position of a device: its index along mesh axes.
 using Coordinates = std::map<std::string, int64_t>;
 
-/// Where a device's part starts, and how large it is. Axes that are not in `at` do not split.
+/// The start and the size of a device's part. Axes that are not in `at` do not split.
 struct Part {
   Shape starts, shape;
   /// The part's first element in the global array, if the others follow it contiguously.

@@ -298,7 +298,7 @@ Status ProgramRunner::runWhile(const Function& f, const Step& step, DeviceStates
       return fail({.code = "SM5005",
                    .message = "a loop around the kernels exceeds the iteration limit",
                    .place = op.place,
-                   .need = fmt::format("at most {} rounds", settings_.stepLimit),
+                   .need = fmt::format("at most {} iterations", settings_.stepLimit),
                    .help = "check the loop's condition, or raise the step limit"});
     auto conditions = runBlock(f, op.regions[0], running, carried);
     if (!conditions) return fail(std::move(conditions.error()));

@@ -12,7 +12,7 @@
 
 namespace smalti::driver {
 
-/// What is known of a Program before it runs.
+/// A Program with the facts that are known before it runs.
 class CompiledProgram {
  public:
   std::shared_ptr<const Program> program;
@@ -50,11 +50,11 @@ class ProgramRunner {
   Result<RunOutcome> run(std::vector<Array> arguments);
 
   using DeviceStates = std::span<DeviceState*>;
-  /// What runs an op of that name; null: a collective or an op on arrays does.
+  /// The function that runs an op of that name; null: it is a collective or an op on arrays.
   static Status (ProgramRunner::* runnerOf(std::string_view op))(const Function&, const Step&, DeviceStates);
 
  private:
-  /// What each device returns.
+  /// The results of each device.
   using Returned = Result<std::vector<std::vector<Array>>>;
 
   Returned runFunction(const Function&, std::vector<DeviceState> states, std::vector<std::vector<Array>> arguments);

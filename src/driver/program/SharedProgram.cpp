@@ -21,10 +21,10 @@ void addArray(ByteWriter& w, const Array& a) {
   w.align();
   w.addBytes(bytesOf(a));
 }
-/// For addArray.
+/// The bytes that addArray needs.
 size_t sizeOf(const Array& a) { return kMessageAlignment + static_cast<size_t>(a.bytes()); }
 
-/// What addArray wrote, in the memory of the message.
+/// The array that addArray wrote, in the memory of the message.
 Result<Array> readArray(ByteReader& reader, const ArrayType& type, const std::shared_ptr<ReceivedMessage>& message) {
   reader.align();
   const auto bytes = reader.next(static_cast<size_t>(type.bytes()));

@@ -1,4 +1,4 @@
-// What the runner has to know of each op of a Program, looked up once.
+// The facts about each op of a Program that the runner needs, looked up once.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@ class ProgramRunner;
 /// One op of a block.
 struct Step {
   const Op* op = nullptr;
-  /// What runs ops that are no matter of arrays alone; null: `exchange` or `evaluate` does.
+  /// Runs ops that do more than compute arrays; null: `exchange` or `evaluate` runs it.
   Status (ProgramRunner::*run)(const Function&, const Step&, std::span<struct DeviceState*>) = nullptr;
   plain::CollectiveEvaluator exchange = nullptr;
   plain::PlainEvaluator evaluate = nullptr;
   bool returns = false;
   /// Its results are equal on all devices (EqualValues.h): one device computes them, the others share them.
   bool once = false;
-  /// By operand: its last use is this one, so that its memory is the op's.
+  /// For each operand, whether this is its last use, so that the op may take its memory.
   std::vector<bool> takes;
   /// Values whose last use is this op, except operands that it takes. Values that a region takes from outside live
   /// until the op that holds the region ends.
@@ -30,11 +30,11 @@ struct Step {
   std::vector<ArrayType> types;  ///< of the results
 };
 
-/// By the ops of a block.
+/// The steps of a Program, by the list of ops of a block.
 class ProgramSteps {
  public:
   using IsComputedOnce = std::function<bool(const Op&)>;
-  /// Of a function, and of the regions of its ops.
+  /// Adds the steps of a function, and of the regions of its ops.
   void add(const Function&, const IsComputedOnce&);
   const std::vector<Step>& of(const std::vector<Op>& ops) const { return ofBlock_.at(&ops); }
 

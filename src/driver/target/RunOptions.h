@@ -1,4 +1,4 @@
-// What code is made for, and how one run of it goes: each option belongs to one of the two.
+// The options of compilation, and those of one run: each option belongs to one of the two.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace smalti::driver {
 
-/// What a kernel means on every target: machine::MachineOptions documents each field.
+/// The semantics of a kernel on every target: machine::MachineOptions documents each field.
 struct Contract {
   machine::Semantics semantics = machine::Semantics::tpu;
   Numerics numerics = Numerics::f32;

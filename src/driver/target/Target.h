@@ -39,7 +39,7 @@ class TargetKernel {
   /// has one Array for each result of the first device: results may be written there, or to other memory.
   virtual Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings&,
                                             std::span<Array> into = {}) const = 0;
-  /// Of a target that compiles ahead of time.
+  /// The code of a target that compiles ahead of time.
   virtual std::optional<CodeReport> code() const { return std::nullopt; }
   /// Code that can be launched with arrays on a GPU; null: there is none, or it checks itself.
   virtual const gpu::CudaKernel* onGpu() const { return nullptr; }
@@ -60,16 +60,16 @@ using ProgramCompiler =
 struct Target {
   std::string_view name;
   std::string_view summary;
-  /// What may follow a colon, as help shows it: "CHIP"; "[PLUGIN]" where it may be left out; empty: nothing may.
+  /// The argument after a colon, as help shows it: "CHIP"; "[PLUGIN]" if it is optional; empty: none.
   std::string_view argument;
   /// Whether it makes this check itself; a kernel with another runs on the machine.
   std::function<bool(const machine::ObserverRow&)> checks;
-  Numerics numerics = Numerics::f32;  ///< what --numerics auto means
+  Numerics numerics = Numerics::f32;  ///< the meaning of --numerics auto
   bool aheadOfTime = false;           ///< makes code, which takes a while and may be kept in the cache
   /// Why it cannot run here: a sentence as the message ("no CUDA driver found"), and its own help where there is some.
   std::function<Status(std::string_view argument)> available;
-  /// What compiles kernels, for an argument ("" without one), which is read here and nowhere else. Empty where it takes
-  /// programs whole.
+  /// The compiler of kernels for an argument ("" without one), which is parsed only here. Empty if it compiles whole
+  /// programs.
   std::function<Result<KernelCompiler>(std::string_view argument)> open;
   std::function<Result<ProgramCompiler>(std::string_view argument)> openProgram = {};
   /// Its devices belong to one process at a time, and what drives them is code of others, which may crash: the command
@@ -89,13 +89,13 @@ struct Target {
 
 /// In the order of the rows.
 std::vector<const Target*> targets();
-/// Of "name" or "name:argument"; null when there is none of this name.
+/// The target of "name" or "name:argument"; null if there is none of this name.
 const Target* findTarget(std::string_view text);
-/// Whether `text` names a target, with an argument exactly where one is taken: SM5006, SM5007.
+/// Checks that `text` names a target (SM5006), with an argument if and only if it takes one (SM5007).
 Status checkTarget(std::string_view text);
-/// What checkTarget says, and SM5008 for a target that is not available here.
+/// As checkTarget; SM5008 for a target that is not available here.
 Result<const Target*> availableTarget(std::string_view text);
-/// What compiles for an available target: what the target says of its argument. SM5008 for one without such a compiler.
+/// The compiler of an available target, with the target's errors for its argument. SM5008: it has no such compiler.
 Result<KernelCompiler> openTarget(std::string_view text);
 Result<ProgramCompiler> openTargetForPrograms(std::string_view text);
 

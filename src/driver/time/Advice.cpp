@@ -36,7 +36,7 @@ class Search {
  public:
   Search(const tpu::Chip& chip, const sim::Question& question, double us) : chip_(chip), question_(question), us_(us) {}
 
-  /// Of a candidate that the chip's compiler takes.
+  /// The time of a candidate that the chip's compiler accepts.
   std::optional<double> timeOf(const KernelPackage& kernel) const {
     if (!tpu::judge(kernel, chip_).accepted()) return std::nullopt;
     const auto time = sim::timeOf(kernel, chip_, question_);

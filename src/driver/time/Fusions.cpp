@@ -60,7 +60,7 @@ HbmLayout beforeReshape(const HbmLayout& layout, const Shape& from, const Shape&
 
 }  // namespace
 
-/// What a pass reads, and in what it differs from a copy of bytes as they are.
+/// The values that a pass reads, and its differences from a plain copy of bytes.
 struct Fusions::Chain {
   std::vector<Node> sources;
   std::vector<bool> seen;
@@ -130,7 +130,7 @@ void Fusions::follow(Node n, HbmLayout layout, Chain& chain) const {
   }
 }
 
-/// What it costs to have the value in memory, in `layout` if it is given. `always`: although it is there already.
+/// Adds the cost of having the value in memory, in `layout` if it is given. `always`: even if it is there already.
 void Fusions::pass(Node n, const HbmLayout* layout, bool always, Cost& cost) const {
   const Value& v = of(n);
   const HbmLayout written = layout ? *layout : rowMajor(v.type.shape.size());
@@ -155,7 +155,7 @@ void Fusions::pass(Node n, const HbmLayout* layout, bool always, Cost& cost) con
 }
 
 Fusions::Cost Fusions::cost() const {
-  // What is read: needed values, and operands of passes; unused values are not computed.
+  // Needed values and operands of passes are read; unused values are not computed.
   std::vector<bool> live(values_.size()), isResult(values_.size());
   for (const Node n : returned_) live[static_cast<size_t>(n)] = true;
   for (size_t i = values_.size(); i-- > 0;) {

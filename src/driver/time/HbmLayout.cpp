@@ -1,5 +1,7 @@
 #include "driver/time/HbmLayout.h"
 
+#include "base/Arithmetic.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -7,8 +9,6 @@ namespace smalti::driver {
 namespace {
 
 constexpr int64_t kLanes = 128, kRows = 8;
-
-int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// Rows of a tile: fewer than eight where the array has fewer.
 int64_t tileRows(int64_t bits, int64_t rows) {
@@ -22,7 +22,9 @@ double paddedElements(const ArrayType& t, size_t lanes, size_t rows) {
   const int64_t bits = bit_width(t.dtype);
   for (size_t d = 0; d < t.shape.size(); ++d) {
     const int64_t size = t.shape[d];
-    n *= static_cast<double>(d == lanes ? up(size, kLanes) : d == rows ? up(size, tileRows(bits, size)) : size);
+    n *= static_cast<double>(d == lanes  ? roundUp(size, kLanes)
+                             : d == rows ? roundUp(size, tileRows(bits, size))
+                                         : size);
   }
   return n;
 }

@@ -1,4 +1,4 @@
-// In which order XLA keeps the dimensions of an array in HBM, and what its tiles add.
+// The order in which XLA stores the dimensions of an array in HBM, and the padding of its tiles.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@ namespace smalti::driver {
 /// Dimensions from the one whose elements are neighbours to the outermost, as XLA writes `{1,0}`.
 using HbmLayout = std::vector<size_t>;
 
-/// What kernels take and give: the last dimension's elements are neighbours.
+/// The layout of kernels' operands and results: the last dimension's elements are neighbours.
 HbmLayout rowMajor(size_t rank);
-/// What XLA chooses for inputs and results of a program: the two inner dimensions that make the padded array smallest,
-/// the last ones of those that do equally well (asked of libtpu for 294 shapes).
+/// The layout that XLA chooses for inputs and results of a program: the two inner dimensions that make the padded array
+/// smallest, the last ones of equal ones (libtpu was queried for 294 shapes).
 HbmLayout compact(const ArrayType&);
 /// Bytes with tiles of 128 lanes filled up.
 double bytesIn(const HbmLayout&, const ArrayType&);

@@ -15,7 +15,7 @@
 namespace smalti::driver {
 namespace {
 
-/// What moves if each block is fetched once: a grid that fetches blocks again is below the roofline.
+/// The bytes that move if each block is fetched once: a grid that fetches blocks again is below the roofline.
 double leastBytes(const sim::KernelTime& time) {
   double bytes = 0;
   for (const sim::Traffic& t : time.traffic) bytes += std::min(t.bytes * time.cores, t.arrayBytes);
@@ -43,7 +43,7 @@ class Walk {
   }
 
  private:
-  /// Where a value comes from: inputs of the module; the very input, or computed from these.
+  /// The origin of a value: inputs of the module; the input itself, or a value computed from inputs.
   struct FromInputs {
     std::set<int> inputs;
     bool isInput = false;
@@ -65,7 +65,7 @@ class Walk {
     for (const ValueId v : op.results) frame.origins[static_cast<size_t>(v)] = from;
   }
 
-  /// As messages name an operand of a kernel call.
+  /// The name of a kernel call's operand in messages.
   sim::Question::Source sourceOf(const Frame& frame, ValueId v) const {
     const FromInputs& from = frame.origins[static_cast<size_t>(v)];
     if (from.isInput) {
@@ -81,7 +81,7 @@ class Walk {
             fmt::format("give what it is computed from: {}, or --assume for each", fmt::join(give, " "))};
   }
 
-  /// What they return.
+  /// The values that the ops return.
   Result<std::vector<ValueId>> ops(Frame& frame, const std::vector<Op>& ops) {
     for (const Op& op : ops) {
       if (op.name == "return") return op.operands;

@@ -15,7 +15,7 @@ struct KernelCallTime {
   double us = 0;
   sim::KernelTime time;
   int kernel = -1;         ///< of Program::kernels
-  sim::Question question;  ///< what was known of its operands
+  sim::Question question;  ///< the known facts about its operands
 };
 
 struct ProgramTime {

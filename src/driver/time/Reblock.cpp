@@ -32,13 +32,13 @@ std::optional<llvm::SmallVector<int64_t>> shapeOfType(mlir::Type t) {
   return std::nullopt;
 }
 
-/// Which dimensions of which values grow together.
+/// The dimensions of values that grow together.
 class Extents {
  public:
   using Dim = std::pair<void*, size_t>;
 
   void same(mlir::Value a, size_t i, mlir::Value b, size_t j) { parent_[root(id(a, i))] = root(id(b, j)); }
-  /// Of the same shape, from the last dimension on; dimensions of size 1 stand alone.
+  /// Joins dimensions of two values, from the last one on; dimensions of size 1 are not joined.
   void sameTrailing(mlir::Value a, mlir::Value b) {
     const auto x = shapeOfType(a.getType()), y = shapeOfType(b.getType());
     if (!x || !y) return;
@@ -192,8 +192,8 @@ bool decidesAboutOutputs(mlir::Value condition, const KernelArguments& arguments
   });
 }
 
-/// "Is it the last step along this axis", where a constant says which one that is. On an axis of one step it is the
-/// first as well: what is written to an output then belongs to the last.
+/// Adapts comparisons with the constant number of the last step along this axis. On an axis of one step that is the
+/// first step as well: a condition around a store to an output then means the last.
 void moveLastStep(const KernelArguments& arguments, mlir::BlockArgument index, int64_t before, int64_t after) {
   for (mlir::Operation* user : llvm::make_early_inc_range(index.getUsers())) {
     auto compare = mlir::dyn_cast<mlir::arith::CmpIOp>(user);
@@ -357,7 +357,7 @@ std::optional<KernelPackage> reordered(const KernelPackage& original, const std:
   const size_t rank = order.size();
   std::vector<size_t> place(rank);
   for (size_t i = 0; i < rank; ++i) place[order[i]] = i;
-  // An output block stays in its window until its last step: axes it does not use come after those it uses.
+  // An output block stays in its window until its last step: axes that it does not use follow those that it uses.
   for (size_t w = arguments.numInputs(); w < arguments.numBlocks(); ++w) {
     const auto& window = arguments.windowOf(w);
     if (!window) return std::nullopt;

@@ -8,8 +8,8 @@
 namespace smalti::driver {
 
 /// The kernel with blocks `numerator`/`denominator` times as large along a grid axis, and as many fewer steps; nullopt
-/// where steps, blocks or what the body does with them do not allow that. Types of the body follow from its ops, and
-/// which step is the last; other numbers that it computes with stay as they are, so that the result has the time of
+/// where steps, blocks or what the body does with them do not allow that. Types of the body and the number of
+/// the last step are adapted; other numbers with which it computes do not change, so that the result has the time of
 /// such a kernel, not its values.
 std::optional<KernelPackage> reblocked(const KernelPackage&, size_t axis, int64_t numerator, int64_t denominator);
 

@@ -1,4 +1,4 @@
-// Where the time of a module goes, in µs, and how sure the model is of it.
+// The breakdown of a module's time, in µs, and the model's uncertainty.
 #pragma once
 
 #include "driver/time/ProgramTime.h"

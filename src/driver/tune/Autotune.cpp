@@ -28,7 +28,7 @@ std::vector<std::string> namesOf(const Candidate& c) {
   return names;
 }
 
-/// Where times are from: "cpu", a chip, or nothing for targets on which time means nothing.
+/// The source of times: "cpu", a chip, or none for targets without time.
 struct Clockwork {
   std::optional<tpu::Chip> chip;
   bool native = false;
@@ -108,7 +108,7 @@ struct Autotuned::State {
   TunedCallMaker make;
   Location at;
 
-  /// What was found, by target, types of operands and file; calls by candidate.
+  /// The choices, by target, types of operands and file; calls by candidate.
   std::mutex mutex;
   std::map<std::string, size_t> found;
 

@@ -29,7 +29,8 @@ class Search {
   Search(const KernelPackage& kernel, const tpu::Chip& chip, const sim::Question& question)
       : kernel_(kernel), chip_(chip), question_(question) {}
 
-  /// Of the kernel with blocks as many times as large along each axis; false: there is no such kernel, or it is known.
+  /// Adds the kernel with blocks multiplied by a factor along each axis; false: there is no such kernel, or it is
+  /// known.
   bool add(const std::vector<Factor>& factors) {
     if (!known_.insert({factors, std::nullopt}).second) return false;
     std::optional<KernelPackage> changed;

@@ -25,8 +25,8 @@ struct BlockRanking {
   bool all = true;                         ///< there are no others that follow from these
 };
 
-/// Blocks that divide their arrays along grid axes, as far as the body follows them (driver/time/Reblock.h): from the
-/// kernel as it is, always on from the fastest whose neighbours are not known, until `most` are.
+/// Blocks that divide their arrays along grid axes, as far as the body follows them (driver/time/Reblock.h): starting
+/// with the kernel's own, then from the fastest candidate with unexplored neighbours, until there are `most`.
 BlockRanking rankBlocks(const KernelPackage&, const tpu::Chip&, const sim::Question&, size_t most,
                         const std::function<void(size_t done)>& progress);
 

@@ -6,10 +6,11 @@
 
 namespace smalti::driver {
 
-/// Of the call's kernel on a chip, in µs: legality and VMEM first (SM6904), then the model of time (SM6902, SM6903).
+/// The time of the call's kernel on a chip, in µs: legality and VMEM first (SM6904), then the model of time (SM6902,
+/// SM6903).
 Result<double> modelled(const TunedCall&, const tpu::Chip&);
 
-/// Of the call as native code on this machine, in µs: the least of several runs after one that warms up. Operands
+/// The time of the call as native code on this machine, in µs: the shortest of several runs after a warm-up. Operands
 /// without elements (of traced functions) count as zeros.
 Result<double> measured(const TunedCall&);
 

@@ -157,8 +157,8 @@ uint64_t hashOf(std::string_view text) {
   return hash;
 }
 
-/// Programs that tune into files of one folder wait for each other. Where there is no such folder, or no way to lock
-/// it, the file is written as it is.
+/// Programs that tune into files of one folder wait for each other. If there is no such folder, or it cannot be
+/// locked, the file is written without a lock.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& path) {

@@ -25,8 +25,8 @@ struct TunedEntry {
 
 /// The target of entries for this machine: its processor, and how many threads kernels may take.
 std::string tunedTarget();
-/// For a chip: its name, and where its facts are not those of the chip of this name that Smalti comes with, what tells
-/// them apart.
+/// The target of a chip: its name, and a distinguishing suffix if its facts differ from those of Smalti's own chip of
+/// this name.
 std::string tunedTarget(const tpu::Chip&);
 
 /// Its entries; none when there is no such file. SM6912: what is wrong with it, with the line. SM1001.

@@ -21,12 +21,12 @@ void forward(llvm::Module& module, llvm::Function& from, const char* to, std::sp
   b.CreateRetVoid();
 }
 
-/// Coordinates that the box does not have are 0.
+/// Passes 0 for the coordinates beyond the rank of the box.
 void forwardBox(llvm::Module& module, llvm::Function& from) {
   forward(module, from, kCopyBoxSymbol, std::vector<int>(3 + TensorMap::kMaxDimensions - from.arg_size(), 0));
 }
 
-/// A fibre has the registers of its processor.
+/// Register limits have no meaning for fibres.
 void defineEmpty(llvm::Function& f) {
   f.setLinkage(llvm::GlobalValue::InternalLinkage);
   Builder(llvm::BasicBlock::Create(f.getContext(), "", &f)).CreateRetVoid();
@@ -48,7 +48,7 @@ void defineHostBodies(llvm::Module& module) {
     if (llvm::Function* f = module.getFunction(fmt::format("{}.{}", kPackSymbol, name(dtype)))) definePacked(*f, dtype);
   const auto isNamed = [](const llvm::Function& f) {
     return f.isDeclaration() && llvm::any_of(std::array{kWaitSymbol, kGroupWaitSymbol, kGroupMmaSymbol, kCopyBoxSymbol,
-                                                        kMmaSymbol, kRegistersSymbol},
+                                                        kMmaSymbol, kRegisterLimitSymbol},
                                              [&](const char* name) { return f.getName().starts_with(name); });
   };
   std::vector<llvm::Function*> named;
@@ -60,7 +60,7 @@ void defineHostBodies(llvm::Module& module) {
       forward(module, *f, kWaitSymbol, std::array{groupsNamed(name)});
       continue;
     }
-    if (name.starts_with(kRegistersSymbol)) {
+    if (name.starts_with(kRegisterLimitSymbol)) {
       defineEmpty(*f);
       continue;
     }

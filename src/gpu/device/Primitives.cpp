@@ -32,13 +32,13 @@ void Primitives::barrier(Builder& b) {
   call(b, kPartBarrierSymbol, b.getVoidTy(), {site, b.getInt32(static_cast<uint32_t>(threads_))}, true);
 }
 void Primitives::warpBarrier(Builder& b) { call(b, kWarpBarrierSymbol, b.getVoidTy(), {}, true); }
-void Primitives::takeRegisters(Builder& b, int count) {
-  call(b, registersName({.takes = true, .count = count}).c_str(), b.getVoidTy(), {}, true);
+void Primitives::raiseRegisterLimit(Builder& b, int count) {
+  call(b, registerLimitName({.raises = true, .count = count}).c_str(), b.getVoidTy(), {}, true);
 }
-void Primitives::returnRegisters(Builder& b, int count) {
-  call(b, registersName({.takes = false, .count = count}).c_str(), b.getVoidTy(), {}, true);
+void Primitives::lowerRegisterLimit(Builder& b, int count) {
+  call(b, registerLimitName({.raises = false, .count = count}).c_str(), b.getVoidTy(), {}, true);
 }
-Reg Primitives::here(Builder& b, Reg number) { return call(b, kHereSymbol, b.getInt32Ty(), {number}); }
+Reg Primitives::opaqueCopy(Builder& b, Reg number) { return call(b, kOpaqueCopySymbol, b.getInt32Ty(), {number}); }
 Reg Primitives::sameInWarp(Builder& b, Reg number) { return call(b, kSameSymbol, b.getInt32Ty(), {number}, true); }
 Reg Primitives::shuffle(Builder& b, Reg bits, int laneMask) {
   return call(b, kShuffleSymbol, b.getInt32Ty(), {bits, b.getInt32(static_cast<uint32_t>(laneMask))}, true);
@@ -53,7 +53,7 @@ void Primitives::mma(Builder& b, Reg sums, std::span<const Reg> left, std::span<
   call(b, mmaName(dtype).c_str(), b.getVoidTy(), arguments, true);
 }
 std::array<Reg, 4> Primitives::loadMatrices(Builder& b, Reg row, bool transposed) {
-  // Through memory of the thread, so that both bodies are called alike.
+  // The result is in memory of the thread, so that both bodies have the same signature.
   auto& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
   Builder at(&entry, entry.begin());
   auto* type = llvm::ArrayType::get(b.getInt32Ty(), 4);
@@ -89,18 +89,20 @@ void Primitives::groupWait(Builder& b, int groups, Reg sums, int64_t count, DTyp
   if (!sums) sums = llvm::ConstantPointerNull::get(b.getPtrTy());
   call(b, groupWaitName({groups, static_cast<int>(count), sum}).c_str(), b.getVoidTy(), {sums}, true);
 }
-void Primitives::signalInit(Builder& b, Reg signal, int arrivals) {
-  call(b, kSignalInitSymbol, b.getVoidTy(), {signal, b.getInt32(static_cast<uint32_t>(arrivals))});
+void Primitives::mbarrierInit(Builder& b, Reg mbarrier, int arrivals) {
+  call(b, kMbarrierInitSymbol, b.getVoidTy(), {mbarrier, b.getInt32(static_cast<uint32_t>(arrivals))});
 }
-void Primitives::signalExpect(Builder& b, Reg signal, int64_t bytes) {
-  call(b, kSignalExpectSymbol, b.getVoidTy(), {signal, b.getInt32(static_cast<uint32_t>(bytes))});
+void Primitives::mbarrierExpect(Builder& b, Reg mbarrier, int64_t bytes) {
+  call(b, kMbarrierExpectSymbol, b.getVoidTy(), {mbarrier, b.getInt32(static_cast<uint32_t>(bytes))});
 }
-void Primitives::signalArrive(Builder& b, Reg signal) { call(b, kSignalArriveSymbol, b.getVoidTy(), {signal}, true); }
-Reg Primitives::signalTest(Builder& b, Reg signal, Reg parity) {
-  return b.CreateICmpNE(call(b, kSignalTestSymbol, b.getInt32Ty(), {signal, parity}), b.getInt32(0));
+void Primitives::mbarrierArrive(Builder& b, Reg mbarrier) {
+  call(b, kMbarrierArriveSymbol, b.getVoidTy(), {mbarrier}, true);
 }
-void Primitives::copyBox(Builder& b, Reg to, Reg map, std::span<const Reg> at, Reg signal) {
-  std::vector<Reg> arguments{to, map, signal};
+Reg Primitives::mbarrierTest(Builder& b, Reg mbarrier, Reg parity) {
+  return b.CreateICmpNE(call(b, kMbarrierTestSymbol, b.getInt32Ty(), {mbarrier, parity}), b.getInt32(0));
+}
+void Primitives::copyBox(Builder& b, Reg to, Reg map, std::span<const Reg> at, Reg mbarrier) {
+  std::vector<Reg> arguments{to, map, mbarrier};
   arguments.insert(arguments.end(), at.begin(), at.end());
   call(b, copyBoxName(at.size()).c_str(), b.getVoidTy(), arguments);
 }
@@ -133,14 +135,15 @@ DType mmaNamed(std::string_view name) {
   return static_cast<DType>(dtype);
 }
 std::string copyBoxName(size_t rank) { return fmt::format("{}.{}", kCopyBoxSymbol, rank); }
-std::string registersName(const RegisterChange& r) {
-  return fmt::format("{}.{}.{}", kRegistersSymbol, r.takes ? 't' : 'r', r.count);
+std::string registerLimitName(const RegisterLimit& r) {
+  return fmt::format("{}.{}.{}", kRegisterLimitSymbol, r.raises ? 'i' : 'd', r.count);
 }
-RegisterChange registersNamed(std::string_view name) {
-  RegisterChange r;
+RegisterLimit registerLimitNamed(std::string_view name) {
+  RegisterLimit r;
   char direction = 0;
-  std::sscanf(std::string(name).c_str() + std::string_view(kRegistersSymbol).size(), ".%c.%d", &direction, &r.count);
-  r.takes = direction == 't';
+  std::sscanf(std::string(name).c_str() + std::string_view(kRegisterLimitSymbol).size(), ".%c.%d", &direction,
+              &r.count);
+  r.raises = direction == 'i';
   return r;
 }
 std::string groupMmaName(const GroupProduct& p) {

@@ -10,6 +10,7 @@
 namespace smalti::gpu {
 namespace {
 
+/// Waits for copies are defined for up to this many groups in flight, more than a product has stages (kMaxStages).
 constexpr int kMaxGroups = 8;
 
 Reg doIntrinsic(Builder& b, llvm::Intrinsic::ID id) {
@@ -23,7 +24,7 @@ auto special(llvm::Intrinsic::ID id) {
   };
 }
 
-/// As PTX names it among the types of a product.
+/// The name of an operand type in multiply instructions.
 std::string_view typeName(DType dtype) {
   switch (dtype) {
     case DType::i8:
@@ -45,8 +46,8 @@ std::string_view typeName(DType dtype) {
 std::string_view sumName(DType operands) { return operands == DType::i8 ? "s32" : "f32"; }
 int64_t depthOf(DType dtype) { return 32 / storage_bytes(dtype); }
 
-/// Assembly of which `count` results are tied to what they are at first, in memory at `sums`. Operand i of the text is
-/// result i; then come `arguments`, of these constraints.
+/// Inline assembly that updates `count` values in memory at `sums`: each is loaded, tied to a result, and stored. In
+/// the text, operand i is value i; `arguments` follow, with these constraints.
 void tiedAssembly(Builder& b, Reg sums, unsigned count, DType sum, const std::string& text,
                   const std::string& constraints, std::vector<Reg> arguments) {
   llvm::Type* type = cpu::storageType(b.getContext(), sum);
@@ -101,25 +102,25 @@ Reg loadMatrices(Builder& b, llvm::Function* f) {
 }
 
 /// The matrix descriptor of the matrix at an address (PTX ISA, "Matrix Descriptor Format"): the address, the bytes from
-/// 64 elements along a row to the next (of operands whose depth is not inner), those from 8 rows to the next 8, each
-/// without its low four bits, and how addresses are swizzled.
+/// 64 elements along a row to the next 64 (if K is not the inner dimension), the bytes from 8 rows to the next 8, each
+/// without its low four bits, and the swizzling mode.
 Reg descriptor(Builder& b, Reg base, Reg offset, int stride) {
   constexpr uint64_t kSwizzle128 = uint64_t{1} << 62, kEightRows = 8 * 128;
   constexpr unsigned kAddressBits = 18, kStrideAt = 16, kRowsAt = 32;
   Reg address = b.CreatePtrToInt(b.CreateAddrSpaceCast(base, b.getPtrTy(kSharedSpace)), b.getInt32Ty());
   Reg low = b.CreateLShr(b.CreateAnd(address, b.getInt32((1u << kAddressBits) - 1)), 4);
-  // One addition of a constant, with which nothing overflows.
+  // One addition of a constant, which does not carry into the next field.
   low = b.CreateAdd(low,
                     b.CreateAdd(b.CreateLShr(offset, 4), b.getInt32(static_cast<uint32_t>(stride >> 4) << kStrideAt)));
   return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()), b.getInt64(kSwizzle128 | (kEightRows >> 4) << kRowsAt));
 }
 
-/// LLVM has no intrinsic for it.
+/// Inline assembly, since LLVM has no intrinsic for wgmma.mma_async.
 Reg groupMma(Builder& b, llvm::Function* f, const GroupProduct& p) {
   const auto count = static_cast<unsigned>(p.columns / 2);
   std::string sums;
   for (unsigned i = 0; i < count; ++i) sums += fmt::format("{}${}", i ? ", " : "", i);
-  // Only products of floats may be negated, only those of 16 bits in memory transposed.
+  // Only products of floats have immediates for negation, and only 16-bit operands in memory those for transposition.
   const std::string_view more = p.lhsInRegisters              ? (p.rhsDepthInner ? ", 1, 1, 0" : ", 1, 1, 1")
                                 : p.dtype == DType::i8        ? ""
                                 : storage_bytes(p.dtype) != 2 ? ", 1, 1"
@@ -152,7 +153,7 @@ Reg groupMma(Builder& b, llvm::Function* f, const GroupProduct& p) {
   return nullptr;
 }
 
-/// The sums are read after the wait, not before: LLVM knows of no other reason to do so.
+/// The empty assembly keeps LLVM from reading the sums before the wait, on which they do not depend otherwise.
 Reg groupWait(Builder& b, llvm::Function* f, const GroupWait& w) {
   b.CreateIntrinsic(llvm::Intrinsic::nvvm_wgmma_wait_group_sync_aligned, {},
                     {b.getInt64(static_cast<uint64_t>(w.groups))});
@@ -244,10 +245,10 @@ void definePtxBodies(llvm::Module& module) {
     auto* memory = new llvm::GlobalVariable(module, llvm::ArrayType::get(b.getInt8Ty(), 0), false,
                                             llvm::GlobalValue::ExternalLinkage, nullptr, "smalti_shared", nullptr,
                                             llvm::GlobalValue::NotThreadLocal, kSharedSpace);
-    memory->setAlignment(llvm::Align(1024));  // in which swizzled addresses repeat
+    memory->setAlignment(llvm::Align(1024));  // the period of the 128-byte swizzle
     return b.CreateAddrSpaceCast(memory, b.getPtrTy());
   });
-  // Nobody outside can speak to a kernel that runs: its iterations are counted.
+  // The caller cannot stop a kernel that runs on a GPU; the iteration limit ends it.
   definePtxBody(module, kStoppedSymbol, [](Builder& b, llvm::Function*) -> Reg { return b.getInt32(0); });
 }
 

@@ -9,13 +9,13 @@
 
 namespace smalti::gpu {
 
-inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;  ///< of NVPTX's address spaces
+inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;  ///< NVPTX address spaces
 
-/// Adds a body to the function if the module declares it; `body` gives what it returns, null for nothing.
+/// Defines the function if the module declares it; `body` returns the result, null for void.
 void definePtxBody(llvm::Module&, llvm::StringRef name, const std::function<Reg(Builder&, llvm::Function*)>& body);
-/// Declared functions whose names begin so.
+/// Names of declared functions that begin with the prefix.
 std::vector<std::string> declaredAs(const llvm::Module&, llvm::StringRef prefix);
-/// Of barriers of some threads, of registers, of signals, and of copies of boxes.
+/// Defines partial barriers, register limits, mbarriers and copies of boxes.
 void definePtxBulkBodies(llvm::Module&);
 
 }  // namespace smalti::gpu

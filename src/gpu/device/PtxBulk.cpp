@@ -1,5 +1,5 @@
-// The bodies, on a GPU, of what copies boxes of arrays and counts their bytes. In PTX's own words, as LLVM's intrinsics
-// of them differ from version to version.
+// The bodies, on a GPU, of the primitives that copy boxes of arrays and count their bytes. They are inline assembly,
+// since LLVM's intrinsics for them differ from version to version.
 #include "gpu/device/PtxBodies.h"
 
 #include <fmt/format.h>
@@ -33,26 +33,26 @@ void definePtxBulkBodies(llvm::Module& module) {
   definePtxBody(module, kWarpBarrierSymbol, [](Builder& b, llvm::Function*) -> Reg {
     return assembly(b, b.getVoidTy(), "bar.warp.sync 0xffffffff;", "", {}), nullptr;
   });
-  for (const std::string& name : declaredAs(module, kRegistersSymbol))
-    definePtxBody(module, name, [change = registersNamed(name)](Builder& b, llvm::Function*) -> Reg {
+  for (const std::string& name : declaredAs(module, kRegisterLimitSymbol))
+    definePtxBody(module, name, [change = registerLimitNamed(name)](Builder& b, llvm::Function*) -> Reg {
       const std::string text =
-          fmt::format("setmaxnreg.{}.sync.aligned.u32 {};", change.takes ? "inc" : "dec", change.count);
+          fmt::format("setmaxnreg.{}.sync.aligned.u32 {};", change.raises ? "inc" : "dec", change.count);
       return assembly(b, b.getVoidTy(), text, "", {}), nullptr;
     });
-  definePtxBody(module, kHereSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+  definePtxBody(module, kOpaqueCopySymbol, [](Builder& b, llvm::Function* f) -> Reg {
     return assembly(b, b.getInt32Ty(), "mov.b32 $0, $1;", "=r,r", {f->getArg(0)});
   });
-  definePtxBody(module, kSignalInitSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+  definePtxBody(module, kMbarrierInitSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     return assembly(b, b.getVoidTy(), "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r",
                     {inShared(b, f->getArg(0)), f->getArg(1)}),
            nullptr;
   });
-  definePtxBody(module, kSignalExpectSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+  definePtxBody(module, kMbarrierExpectSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     return assembly(b, b.getVoidTy(), "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r",
                     {inShared(b, f->getArg(0)), f->getArg(1)}),
            nullptr;
   });
-  definePtxBody(module, kSignalArriveSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+  definePtxBody(module, kMbarrierArriveSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     return assembly(
                b, b.getVoidTy(),
                "{\n\t.reg .pred first;\n\t.reg .b32 lane;\n\tbar.warp.sync 0xffffffff;\n\tmov.u32 lane, %laneid;\n\t"
@@ -60,7 +60,7 @@ void definePtxBulkBodies(llvm::Module& module) {
                "r", {inShared(b, f->getArg(0))}),
            nullptr;
   });
-  definePtxBody(module, kSignalTestSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+  definePtxBody(module, kMbarrierTestSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     return assembly(b, b.getInt32Ty(),
                     "{\n\t.reg .pred ended;\n\tmbarrier.try_wait.parity.shared::cta.b64 ended, [$1], $2;\n\t"
                     "selp.u32 $0, 1, 0, ended;\n\t}",

@@ -1,4 +1,4 @@
-// Arrays of which boxes are copied to shared memory (Primitives::copyBox), as data.
+// Describes arrays whose boxes are copied to shared memory (Primitives::copyBox).
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,19 @@
 
 namespace smalti::gpu {
 
-/// Rows of a box are 128 bytes, which are swizzled (PTX ISA, "Tensor Swizzling Modes").
+/// A box consists of swizzled rows of 128 bytes (PTX ISA, "Tensor Swizzling Modes").
 struct TensorMap {
   static constexpr size_t kMaxDimensions = 5, kBytes = 128;
-  static constexpr int64_t kMaxBox = 256;  ///< elements of a box along a dimension
+  /// Most elements of a box along a dimension (CUDA Driver API, cuTensorMapEncodeTiled).
+  static constexpr int64_t kMaxBox = 256;
 
-  size_t array = 0;                   ///< number of the pointer among those of the call: operands, then results
+  size_t array = 0;                   ///< index among the call's operands, then results
   int elementBytes = 2;               ///< 1, 2 or 4
   std::vector<int64_t> extents, box;  ///< in elements, the fastest dimension first
   bool operator==(const TensorMap&) const = default;
 };
 
-/// From an element to the next one along each dimension but the first, and along the one after the last.
+/// Strides in bytes of all dimensions except the fastest; the last is the size of the array.
 inline std::vector<int64_t> byteStrides(const TensorMap& map) {
   std::vector<int64_t> strides;
   int64_t stride = map.elementBytes;
@@ -28,7 +29,7 @@ inline std::vector<int64_t> byteStrides(const TensorMap& map) {
   return strides;
 }
 
-/// The form of such a map for a kernel that runs in this process: kBytes bytes.
+/// A tensor map as read by code that runs in this process; it fits into kBytes bytes.
 struct HostTensorMap {
   const std::byte* base = nullptr;
   int32_t rank = 0, elementBytes = 0;

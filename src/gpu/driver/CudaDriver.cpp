@@ -9,7 +9,7 @@ namespace smalti::gpu {
 namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
-constexpr int kOldestVersion = 11040;  // PTX 7.4; cuGetProcAddress is there since 11.3
+constexpr int kOldestVersion = 11040;  // PTX 7.4; cuGetProcAddress exists since 11.3
 constexpr const char* kHelp =
     "--target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it";
 
@@ -17,7 +17,7 @@ Diagnostic missing(std::string message) {
   return {.code = "SM7205", .message = std::move(message), .place = {}, .help = kHelp};
 }
 
-/// cuGetProcAddress of CUDA 12, which also says why, or of 11.
+/// cuGetProcAddress of CUDA 12, which can also report why it fails, or of CUDA 11.
 class Entries {
  public:
   explicit Entries(void* library)

@@ -1,6 +1,6 @@
 // The CUDA driver, loaded while the program runs: the same program runs on machines without one.
 //
-// Its functions are found by cuGetProcAddress, each in the version that it is called as here (CUDA Driver API, "Driver
+// cuGetProcAddress finds its functions, each in the version whose signature is declared here (CUDA Driver API, "Driver
 // Entry Point Access").
 #pragma once
 
@@ -15,7 +15,7 @@ namespace smalti::gpu {
 // As in cuda.h.
 using CudaDevice = int;
 using CudaAddress = unsigned long long;
-using CudaHandle = void*;  ///< of contexts, modules, functions, streams, events, graphs
+using CudaHandle = void*;  ///< a context, module, function, stream, event or graph
 
 struct CudaFunctions {
   int (*deviceGetCount)(int*) = nullptr;
@@ -37,7 +37,7 @@ struct CudaFunctions {
   int (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle, void**,
                 void**) = nullptr;
   int (*errorText)(int, const char**) = nullptr;
-  // On a stream: they return before the work is done.
+  // Functions of streams return before the work is done.
   int (*copyOnDevice)(CudaAddress, CudaAddress, size_t, CudaHandle) = nullptr;
   int (*fill8)(CudaAddress, unsigned char, size_t, CudaHandle) = nullptr;
   int (*fill16)(CudaAddress, unsigned short, size_t, CudaHandle) = nullptr;
@@ -64,13 +64,13 @@ class CudaDriver {
   /// Loaded and initialised once for the process. The error is a sentence about what is missing (a driver, a device, a
   /// version), as Target::available has it.
   static Result<const CudaDriver*> open();
-  /// For tests: of this file, not kept.
+  /// For tests: loads this file, each time anew.
   static Result<CudaDriver> load(const std::string& library);
 
   const CudaFunctions& call() const { return functions_; }
   int version() const { return version_; }  ///< 12040: 12.4
   int devices() const { return devices_; }
-  /// Success for 0; else SM7205 with what the driver says and what was asked of it.
+  /// Success for 0; otherwise SM7205, which names the failed action and the driver's error.
   Status check(int result, const std::string& what) const;
 
  private:

@@ -60,7 +60,7 @@ Result<Architecture> CudaGpu::architecture() const {
   const int version = attribute(kMajor) * 10 + attribute(kMinor);
   const Architecture* best = nullptr;
   for (const Architecture& a : architectures()) {
-    const bool isExact = a.name.ends_with('a');  // its code runs on no other architecture
+    const bool isExact = a.name.ends_with('a');  // code for it runs on no other architecture
     if (isExact ? a.version == version : a.version <= version) best = &a;
   }
   if (best) return *best;

@@ -14,7 +14,7 @@ namespace {
 
 // CUdevice_attribute, CUfunction_attribute, CUjit_option of cuda.h.
 constexpr int kProcessors = 16, kDynamicShared = 8, kErrorLog = 5, kErrorLogBytes = 6;
-/// More loop iterations than anybody would wait for; a kernel that does not end would block the GPU.
+/// Iterations of loops in a block, more than anybody would wait for: a kernel that does not end would block the GPU.
 constexpr int64_t kMaxIterations = int64_t{1} << 40;
 
 class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<LoadedKernel> {
@@ -112,7 +112,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     MemoryAccount memory(options.memoryLimitBytes);
     cpu::CallArrays arrays;
     if (Status ok = arrays_.prepare(operands, {}, memory, arrays); !ok) return fail(std::move(ok.error()));
-    // Each array of the call has a copy on the device; an operand that a result is one array with has the result's.
+    // Each array of the call is copied to the device; an operand that is aliased to a result shares its copy.
     std::vector<DeviceMemory> copies;
     std::vector<CudaAddress> addresses(arrays.pointers.size());
     for (size_t i = arrays.pointers.size(); i-- > 0;) {
@@ -196,7 +196,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     return {};
   }
 
-  /// Without a step limit, the machine would not end either.
+  /// Without a step limit, the abstract machine would not end either.
   static Diagnostic endless() {
     return {.code = "SM7206",
             .message = "the kernel did not end on the GPU",
@@ -205,7 +205,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
             .help = "look for a loop whose condition never becomes false; --step-limit ends it earlier"};
   }
 
-  /// Without its memory.
+  /// The launch without the addresses of its memory.
   Launch launchOf(int64_t points, const CudaCall& options) const {
     return {.function = function_,
             .blocks = std::clamp<int64_t>(points, 1, blocksAtOnce_),

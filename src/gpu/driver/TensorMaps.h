@@ -15,7 +15,7 @@ struct alignas(64) EncodedTensorMap {
   std::byte bytes[TensorMap::kBytes] = {};
 };
 
-/// `addresses`: of the call's arrays on the device, operands, then results. SM7205 where the driver refuses: an array
+/// `addresses`: device addresses of the call's operands, then results. SM7205: the driver refuses a map, since an array
 /// does not begin at a multiple of 16 bytes.
 Result<std::vector<EncodedTensorMap>> encodeTensorMaps(const CudaDriver&, std::span<const TensorMap>,
                                                        std::span<const CudaAddress> addresses);

@@ -8,10 +8,10 @@ namespace smalti::gpu {
 struct EdgeBlock {
   const View& array;
   const View& buffer;
-  const std::vector<Reg>& starts;  ///< of the block in the array
+  const std::vector<Reg>& starts;  ///< first element of the block in the array
 };
 
-/// `outside`: what the rest of the buffer becomes; null: it is left.
+/// `outside`: the value of the rest of the buffer; null: it keeps its values.
 void fetchInside(GpuLowering&, const EdgeBlock&, Reg outside);
 void storeInside(GpuLowering&, const EdgeBlock&);
 

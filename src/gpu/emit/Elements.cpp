@@ -1,4 +1,4 @@
-// Elements of vector values where they are needed, and values in memory.
+// Computes elements of vector values where they are needed, and materialises values.
 #include "cpu/emit/elements/Elementwise.h"
 #include "gpu/emit/GpuLowering.h"
 #include "gpu/emit/SameValue.h"
@@ -30,8 +30,9 @@ mlir::DenseElementsAttr denseConstant(mlir::Value v) {
   return op ? llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(op->getAttr("value")) : mlir::DenseElementsAttr();
 }
 
-/// About as many additions as the op takes for an element.
+/// The approximate cost of the op per element, in additions.
 int costOf(mlir::Operation& op) {
+  // Rough estimates, not measured.
   constexpr int kFunction = 20, kDivision = 8;
   if (op.getName().getDialectNamespace() == "math") return kFunction;
   if (llvm::isa<mlir::arith::DivFOp, mlir::arith::RemFOp, mlir::arith::DivSIOp, mlir::arith::DivUIOp,
@@ -40,17 +41,20 @@ int costOf(mlir::Operation& op) {
   return 1;
 }
 
+/// Costs saturate here, so that their sums do not overflow.
 constexpr int kMaxCost = 1 << 20;
-/// The most ops fused into one expression: their emission is recursive.
+/// The longest chain of ops that are fused into one expression, which is emitted recursively. Chosen, not measured.
 constexpr int kMaxDepth = 200;
-/// Values this cheap may be recomputed wherever other elements are needed.
+/// Values of at most this cost per element, in additions, are recomputed wherever they are needed. Chosen, not
+/// measured.
 constexpr int kCheapElement = 4;
-/// Computing a row once for all columns costs little; computing it for each of many columns does not.
+/// A broadcast operand that costs more is computed only once if each element is used at least this often. Chosen, not
+/// measured.
 constexpr int64_t kManyTimes = 4;
 
 }  // namespace
 
-// ---- cached elements
+// ---- deferred ops
 
 void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
   Deferred d{&op, std::move(box), costOf(op), 1};
@@ -68,7 +72,7 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
       expensive |= found->second.cost > kCheapElement;
     }
     if (expensive && !isLoad) {
-      if (auto ok = settle(operand); !ok && failure) failure = ok;
+      if (auto ok = materialise(operand); !ok && status) status = ok;
       continue;
     }
     d.cost = std::min(d.cost + found->second.cost, kMaxCost);
@@ -78,7 +82,7 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
   const bool isLoad = d.box.has_value();
   const int cost = d.cost;
   deferred_[result] = std::move(d);
-  // With one user, it is that one's result that several may need.
+  // If its only user is computed with it, several ops can only need that user's result.
   if (isLoad || cost < kExpensiveElement || (result.hasOneUse() && isComputedWith(result, **result.user_begin())))
     return;
   llvm::DenseSet<mlir::Operation*> seen;
@@ -86,16 +90,16 @@ void GpuLowering::defer(mlir::Operation& op, std::optional<View> box) {
   const ElementShare share = shareElements(shapeOf(result.getType()), plan.threads, plan.longestRun);
   seen.clear();
   if (share.inRegisters && !distributionUnder(result) && staysInRegisters(result, seen)) {
-    // Each thread computes its elements once; they remain known to it.
+    // Each thread computes its elements once and keeps them in registers.
     touch(reads(result), {});
     for (const ElementIndex& at : elementsInRegisters(share, shapeOf(result.getType())))
       if (!element(result, at)) return;
     return;
   }
-  if (auto ok = settle(result); !ok && failure) failure = ok;
+  if (auto ok = materialise(result); !ok && status) status = ok;
 }
 
-/// Whether all that needs elements of the value takes those that each thread has in registers.
+/// Whether each thread needs, for all users of the value, only the elements that it has in registers.
 bool GpuLowering::staysInRegisters(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen) const {
   return llvm::all_of(v.getUsers(), [&](mlir::Operation* user) {
     if (!seen.insert(user).second) return true;
@@ -110,13 +114,13 @@ bool GpuLowering::staysInRegisters(mlir::Value v, llvm::DenseSet<mlir::Operation
   });
 }
 
-/// Whether the op's elements are computed where those of the value are.
+/// Whether the elements of the user are computed in the same nest as those of the value.
 bool GpuLowering::isComputedWith(mlir::Value v, mlir::Operation& user) {
   return user.getNumResults() == 1 && isVector(user.getResult(0)) && user.getBlock() == v.getParentBlock() &&
          (cpu::findElementwise(user) || movesElementsHere(user));
 }
 
-/// The number of ops that need elements of the value, each in its own nest.
+/// The number of nests that need elements of the value.
 int GpuLowering::consumers(mlir::Value v, llvm::DenseSet<mlir::Operation*>& seen) const {
   constexpr size_t kMaxLookedAt = 64;
   int count = 0;
@@ -189,7 +193,7 @@ NativeResult GpuLowering::keepLoads(int memory, mlir::Operation* store, const Vi
     return liveness_.begin(x.getDefiningOp()) < liveness_.begin(y.getDefiningOp());
   });
   for (mlir::Value v : kept)
-    if (auto ok = settle(v); !ok) return ok;
+    if (auto ok = materialise(v); !ok) return ok;
   return {};
 }
 
@@ -198,7 +202,7 @@ NativeResult GpuLowering::keepLoads(int memory, mlir::Operation* store, const Vi
 NativeResult GpuLowering::computeInto(mlir::Value v, const View& to) {
   touch(reads(v), {to.memory});
   forRuns(to.shape, [&](std::span<const ElementIndex> run) { storeRun(v, to, run); });
-  return failure;
+  return status;
 }
 
 mlir::Value GpuLowering::unrounded(mlir::Value v) const {
@@ -211,7 +215,7 @@ mlir::Value GpuLowering::unrounded(mlir::Value v) const {
 }
 
 void GpuLowering::storeRun(mlir::Value v, const View& to, std::span<const ElementIndex> run) {
-  // Neighbours are rounded to bf16 together.
+  // One instruction rounds two neighbours to bf16.
   size_t last = to.shape.size();
   while (last > 0 && to.shape[last - 1] == 1) --last;
   const mlir::Value f32 = to.dtype == DType::bf16 ? unrounded(v) : mlir::Value();
@@ -234,23 +238,23 @@ void GpuLowering::storeRun(mlir::Value v, const View& to, std::span<const Elemen
     cpu::storeElements(b, to.dtype, elements[i], cpu::elementPointer(b, to, run[i]), 1);
 }
 
-NativeResult GpuLowering::settle(mlir::Value v) {
+NativeResult GpuLowering::materialise(mlir::Value v) {
   const Shape shape = shapeOf(v.getType());
   const int64_t n = num_elements(shape);
   if (known_.contains(v)) return {};
-  if (n < 1 || n > kKnownElements || views_.contains(v) || distributionUnder(v)) return materialise(v);
+  if (n < 1 || n > kKnownElements || views_.contains(v) || distributionUnder(v)) return computeOnce(v);
   touch(reads(v), {});
   std::vector<Reg> elements;
   for (int64_t i = 0; i < n; ++i) {
     elements.push_back(element(v, placeOf(index(i), shape)));
-    if (!elements.back()) return failure;
+    if (!elements.back()) return status;
   }
   setKnown(v, std::move(elements));
   deferred_.erase(v);
   return {};
 }
 
-NativeResult GpuLowering::materialise(mlir::Value v) {
+NativeResult GpuLowering::computeOnce(mlir::Value v) {
   if (views_.contains(v) || fragments_.contains(v)) return {};
   if (const auto under = distributionUnder(v)) {
     const Fragment made = newFragment(*under, v.getType());
@@ -260,7 +264,7 @@ NativeResult GpuLowering::materialise(mlir::Value v) {
     });
     setFragment(v, made);
     deferred_.erase(v);
-    return failure;
+    return status;
   }
   View made = allocate(elementDType(v.getType()), shapeOf(v.getType()));
   if (auto ok = computeInto(v, made); !ok) return ok;
@@ -270,7 +274,7 @@ NativeResult GpuLowering::materialise(mlir::Value v) {
 }
 
 tl::expected<View, cpu::Unsupported> GpuLowering::view(mlir::Value v) {
-  if (auto ok = materialise(v); !ok) return tl::unexpected(ok.error());
+  if (auto ok = computeOnce(v); !ok) return tl::unexpected(ok.error());
   return views_[v];
 }
 
@@ -316,7 +320,7 @@ Reg GpuLowering::scalarFrom(mlir::Value v, llvm::DenseMap<mlir::Value, Reg>& kno
   return known[v] = compute({b, *op, operands, in, elementDType(v.getType())});
 }
 
-/// Indices outside of the ref, which end the step that has them, are moved inside here.
+/// Clamps the indices to the ref: the step that they belong to checks them and ends the call.
 Reg GpuLowering::scalarLoadedFrom(mlir::Operation& load, llvm::DenseMap<mlir::Value, Reg>& known) {
   if (!hasRef(load.getOperand(0))) return nullptr;
   const View& from = ref(load.getOperand(0));
@@ -364,7 +368,7 @@ Reg GpuLowering::element(mlir::Value v, const ElementIndex& at) {
   if (denseConstant(v)) return constantAt(v, at);
   if (const Fragment* f = fragment(v)) return currentElement(*f);
   if (const auto known = known_.find(v); known != known_.end()) {
-    // One of few, chosen by comparisons where the place is not a constant.
+    // Selects one of the few elements; the comparisons are folded if the index is a constant.
     Reg number = linearOf(at, shapeOf(v.getType()));
     Reg r = known->second.front();
     for (size_t i = 1; i < known->second.size(); ++i)

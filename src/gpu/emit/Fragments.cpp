@@ -77,7 +77,7 @@ void GpuLowering::forDistributed(const Distribution& d, std::span<const int64_t>
                                  b.getInt64Ty());
   const size_t rowDim = rowDimension(shape);
   const int64_t rows = shape[rowDim], columns = d.perRow ? 1 : shape.back();
-  const int64_t wide = d.perRow ? 1 : t.wide, neighbours = d.perRow ? 1 : 2;
+  const int64_t fragmentsN = d.perRow ? 1 : t.fragmentsN, neighbours = d.perRow ? 1 : 2;
   const auto whenInside = [&](bool always, Reg place, int64_t end, const std::function<void()>& then) {
     if (always)
       then();
@@ -90,7 +90,7 @@ void GpuLowering::forDistributed(const Distribution& d, std::span<const int64_t>
     if (!d.perRow) at.back() = b.CreateAdd(firstColumn, index(j * t.warpsAcross * ProductTile::kColumns + neighbour));
     whenInside(d.perRow || columns == t.columns(), at.back(), columns, [&] {
       const Scope scope(*this);
-      currentSum_ = (i * t.wide + j) * ProductTile::kPiece + 2 * half + neighbour;
+      currentSum_ = (i * t.fragmentsN + j) * ProductTile::kFragmentSums + 2 * half + neighbour;
       currentRow_ = 2 * i + half;
       body(at);
       currentSum_ = currentRow_ = -1;
@@ -99,21 +99,21 @@ void GpuLowering::forDistributed(const Distribution& d, std::span<const int64_t>
   const auto rowAt = [&](int64_t i, int64_t half) {
     return b.CreateAdd(firstRow, index(i * t.warpsDown * ProductTile::kRows + 8 * half));
   };
-  for (int64_t i = 0; i < t.high; ++i) {
+  for (int64_t i = 0; i < t.fragmentsM; ++i) {
     if (rows == t.rows()) {  // in the order of the sums
-      for (int64_t j = 0; j < wide; ++j)
+      for (int64_t j = 0; j < fragmentsN; ++j)
         for (const int64_t half : {0, 1})
           for (int64_t k = 0; k < neighbours; ++k) one(i, j, half, k, rowAt(i, half));
       continue;
     }
-    // One branch, at most, for all elements of a row, if any thread has such a row.
+    // At most one branch for all elements of a row, and no code for rows that no thread has.
     for (const int64_t half : {0, 1}) {
       if (i * t.warpsDown * ProductTile::kRows + 8 * half >= rows) break;
       Reg row = rowAt(i, half);
       const bool repeats = beyond == RowsBeyond::repeatLast;
       if (repeats) row = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, row, index(rows - 1));
       whenInside(repeats, row, rows, [&] {
-        for (int64_t j = 0; j < wide; ++j)
+        for (int64_t j = 0; j < fragmentsN; ++j)
           for (int64_t k = 0; k < neighbours; ++k) one(i, j, half, k, row);
       });
     }

@@ -13,7 +13,7 @@
 namespace smalti::gpu {
 namespace {
 
-/// Bytes up to which a value may be in shared memory; larger ones leave no room for others.
+/// The largest value in shared memory, in bytes: larger ones would leave no room for others. Chosen, not measured.
 constexpr int64_t kMaxSharedBytes = 32 << 10;
 
 }  // namespace
@@ -23,14 +23,14 @@ GpuLowering::GpuLowering(llvm::Module& m, llvm::Function* f, const LaunchPlan& p
     : b(m.getContext()), module(m), function(f), plan(p), poison(undefined), device(m), liveness_(root) {}
 
 Reg GpuLowering::refuse(std::string why) {
-  if (failure) failure = unsupported(std::move(why));
+  if (status) status = unsupported(std::move(why));
   return nullptr;
 }
 
 // ---- memory
 
 Reg GpuLowering::arenaPointer(const cpu::Arena::Block& block, bool inShared) {
-  // The stages of products come first in shared memory.
+  // Shared memory begins with the stages of products.
   return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), inShared ? sharedBase : workspace,
                                       static_cast<uint64_t>(block.offset + (inShared ? plan.stageBytes : 0)));
 }
@@ -127,7 +127,7 @@ void GpuLowering::forElements(std::span<const int64_t> shape, const std::functio
   if (n <= 0) return;
   const Scope scope(*this);
   const auto threads = static_cast<int64_t>(plan.threads);
-  // Positions of fewer than 2^31 elements are 32-bit numbers, which GPUs divide faster.
+  // Fewer than 2^31 elements are numbered by 32-bit integers, which GPUs divide faster.
   const bool isSmall = n + threads <= INT32_MAX;
   Reg first = isSmall ? thread : b.CreateZExt(thread, b.getInt64Ty());
   const auto number = [&](int64_t i) { return llvm::ConstantInt::get(first->getType(), static_cast<uint64_t>(i)); };
@@ -188,8 +188,8 @@ void GpuLowering::require(Reg ok, KernelEnd otherwise) {
   auto* next = llvm::BasicBlock::Create(c, "on", function);
   b.CreateCondBr(ok, next, leave, llvm::MDBuilder(c).createLikelyBranchWeights());
   b.SetInsertPoint(leave);
-  b.CreateStore(b.getInt32(static_cast<uint32_t>(otherwise)), status);
-  if (stream && stream->plan().byBoxes) stream->giveUp();
+  b.CreateStore(b.getInt32(static_cast<uint32_t>(otherwise)), kernelEnd);
+  if (stream && stream->plan().usesTma) stream->endEarly();
   b.CreateRetVoid();
   b.SetInsertPoint(next);
 }
@@ -245,7 +245,7 @@ void GpuLowering::when(Reg condition, const std::function<void()>& body) {
   b.SetInsertPoint(after);
 }
 
-void GpuLowering::countRound() {
+void GpuLowering::countIteration() {
   Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), iterations), index(1));
   b.CreateStore(left, iterations);
   require(b.CreateICmpSGE(left, index(0)), KernelEnd::stepLimit);
@@ -261,7 +261,7 @@ NativeResult GpuLowering::lowerBlock(mlir::Block& block) {
       continue;
     }
     NativeResult ok = lowerOp(op);
-    if (ok && !failure) ok = failure;
+    if (ok && !status) ok = status;
     if (!ok) {
       if (!unsupportedAt.known()) unsupportedAt = smalti::placeOf(op.getLoc());
       return ok;
@@ -273,7 +273,7 @@ NativeResult GpuLowering::lowerBlock(mlir::Block& block) {
 }
 
 NativeResult GpuLowering::lowerOp(mlir::Operation& op) {
-  if (op.getNumResults() == 1 && fragments_.contains(op.getResult(0))) return {};  // the product before has made it
+  if (op.getNumResults() == 1 && fragments_.contains(op.getResult(0))) return {};  // computed with the product
   if (const auto with = plan.products.sums.find(&op); with != plan.products.sums.end())
     return lowerWaitingProduct(*this, *with->second);
   if (LowerOp lower = findLowering(op)) return lower(*this, op);
@@ -290,7 +290,7 @@ NativeResult GpuLowering::lowerOp(mlir::Operation& op) {
   }
   if (elementwise && llvm::none_of(op.getOperands(), isVector)) {
     Reg r = computeElementwise(op, {});
-    if (!r) return failure ? unsupported("a scalar op") : failure;
+    if (!r) return status ? unsupported("a scalar op") : status;
     setScalar(op.getResult(0), r);
     return {};
   }
@@ -309,12 +309,12 @@ NativeResult GpuLowering::beforeRegions(mlir::Operation& op, bool isLoop) {
         llvm::any_of(value.getUsers(), [&](mlir::Operation* user) { return op.isProperAncestor(user); });
     if ((kept || expensive) && isNeeded(value)) toMaterialise.push_back(value);
   }
-  // In the order of the program, so that equal kernels give equal code.
+  // In program order, so that equal kernels give equal code.
   llvm::sort(toMaterialise, [&](mlir::Value x, mlir::Value y) {
     return liveness_.begin(x.getDefiningOp()) < liveness_.begin(y.getDefiningOp());
   });
   for (mlir::Value v : toMaterialise)
-    if (auto ok = settle(v); !ok) return ok;
+    if (auto ok = materialise(v); !ok) return ok;
   return {};
 }
 
@@ -326,7 +326,7 @@ NativeResult GpuLowering::inRegion(const std::function<NativeResult()>& body) {
   const auto known = known_;
   NativeResult ok = body();
   for (const auto& [value, view] : views_)
-    if (!views.contains(value) && view.owner) hazards.handOver(view.memory);
+    if (!views.contains(value) && view.owner) hazards.markReusable(view.memory);
   views_ = views;
   deferred_ = deferred;
   fragments_ = fragments;
@@ -353,7 +353,7 @@ void GpuLowering::releaseUpTo(int position) {
   for (auto& [value, view] : views_)
     if (view.owner && lastNeed(value) <= position) over.push_back(value);
   for (mlir::Value v : over) {
-    hazards.handOver(views_[v].memory);
+    hazards.markReusable(views_[v].memory);
     views_.erase(v);
   }
   over.clear();

@@ -1,9 +1,9 @@
-// From a kernel's body to device code: what every part of the lowering shares.
+// Lowers a kernel's body to device code: what all parts of the lowering share.
 //
-// All threads of a block run the whole body. Scalars are the same in every thread, so are the ways that control flow
-// takes. A vector op is remembered, not computed; what needs its elements (a store, a reduction, a product, a loop)
-// becomes a nest, in which each thread computes the elements that are its own, and everything that they are made of.
-// What other threads need goes through memory, with a barrier between.
+// All threads of a block run the whole body, with the same scalars and the same control flow. A vector op is deferred.
+// Each op that needs elements (a store, a reduction, a product, a loop) becomes a nest, in which a thread computes its
+// own elements and all that they depend on. Values that other threads need go through memory, and a barrier separates
+// the writes from the reads.
 #pragma once
 
 #include <functional>
@@ -43,11 +43,11 @@ inline bool isVector(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getTy
 /// Indices of an element, i64, one for each dimension.
 using ElementIndex = llvm::SmallVector<Reg, 4>;
 
-/// Values that cost at least this much per element (in additions) are computed once.
+/// Values that cost at least this much per element, in additions, are computed once. Chosen, not measured.
 inline constexpr int kExpensiveElement = 16;
 
 class GpuLowering {
-  cpu::Arena shared_, global_;  // before all views: they give their places back
+  cpu::Arena shared_, global_;  // declared before all views, which release their memory when they are destroyed
 
  public:
   GpuLowering(llvm::Module&, llvm::Function*, const LaunchPlan&, eval::Poison, mlir::Operation* root);
@@ -59,81 +59,82 @@ class GpuLowering {
   const eval::Poison poison;
   Primitives device;
   Hazards hazards;
-  SourcePlace unsupportedAt;  ///< of the first op that has no device code
+  SourcePlace unsupportedAt;  ///< the first op without device code
   Reg thread = nullptr;       ///< i32
-  Reg workspace = nullptr;    ///< of this block, in global memory
+  Reg workspace = nullptr;    ///< memory of this block in global memory
   Reg sharedBase = nullptr;
-  Reg status = nullptr;      ///< where a call that ends early says why
-  Reg iterations = nullptr;  ///< slot of the iterations that are left
+  Reg kernelEnd = nullptr;   ///< pointer to the KernelEnd that the kernel reports
+  Reg iterations = nullptr;  ///< slot: loop iterations that are left
   std::vector<Reg> gridBounds;
-  Stream* stream = nullptr;  ///< of operands of products across steps, where there are such; not owned
-  PrintBuffer prints;        ///< of a kernel that prints
-  View barrier;              ///< the barrier semaphore, where the kernel asks for it
-  /// Products that are computed with a later op (RegisterPlan::sums).
+  Stream* stream = nullptr;  ///< of products whose operands are copied across steps; may be null; not owned
+  PrintBuffer prints;        ///< for debug prints, if the kernel has any
+  View barrier;              ///< the barrier semaphore, if the kernel uses it
+  /// Products that are computed together with a later op (RegisterPlan::sums).
   llvm::DenseMap<mlir::Operation*, std::shared_ptr<ProductForm>> waitingProducts;
-  /// Of reductions that have memory of their own for what warps exchange, and a slot: which half of it this point uses.
-  llvm::DenseMap<mlir::Operation*, View> exchanges;
-  Reg exchangeNumber = nullptr;
-  Reg random[3] = {};  ///< slots of the random generator, where there is one (ops/Random.cpp)
+  /// Two buffers per reduction in registers for the partial results of warps (allocateReductionBuffers); slot: which of
+  /// the two this point uses.
+  llvm::DenseMap<mlir::Operation*, View> reductionBuffers;
+  Reg reductionBufferHalf = nullptr;
+  Reg random[3] = {};  ///< slots of the random generator, if the kernel uses it (ops/Random.cpp)
 
   // ---- values
   Reg scalar(mlir::Value);
   void setScalar(mlir::Value v, Reg r) { scalars_[v] = r; }
-  /// A scalar that is computed from known ones, constants, and loads of refs that nothing writes; null: it is not.
+  /// Computes a scalar from known ones, constants, and loads of refs that nothing writes; null: it depends on more.
   Reg scalarFrom(mlir::Value, llvm::DenseMap<mlir::Value, Reg>& known);
   bool hasRef(mlir::Value v) const { return refs_.contains(v); }
   const View& ref(mlir::Value v) const { return refs_.find(v)->second; }
   void setRef(mlir::Value v, View view) { refs_[v] = std::move(view); }
-  /// A ref that accesses memory as elements of another width (cpu/emit/PackedView.h), which has no `ref`; null for
-  /// others.
+  /// A ref that accesses memory as elements of another width (cpu/emit/PackedView.h) and has no `ref`; null for other
+  /// refs.
   const cpu::PackedView* packedRef(mlir::Value v) const {
     const auto found = packedRefs_.find(v);
     return found == packedRefs_.end() ? nullptr : &found->second;
   }
   void setPackedRef(mlir::Value v, cpu::PackedView view) { packedRefs_[v] = std::move(view); }
-  /// A vector op whose elements are computed where they are needed; `box`: of a load, what it reads.
+  /// Defers a vector op: its elements are computed where they are needed. `box`: the memory that a load reads.
   void defer(mlir::Operation&, std::optional<View> box = std::nullopt);
-  /// A vector value in memory, which all threads may read after the next `touch`.
+  /// The vector value in memory, which all threads may read after the next `touch`.
   tl::expected<View, cpu::Unsupported> view(mlir::Value);
   void setView(mlir::Value v, View view) { views_[v] = std::move(view); }
-  /// As `view`, but a load whose memory has not been overwritten is read in place.
+  /// Like `view`, but a load whose memory has not been overwritten is read in place.
   tl::expected<View, cpu::Unsupported> readable(mlir::Value);
-  /// The value is made at `to`, of its shape.
+  /// Computes the value and stores it to `to`, which has its shape.
   NativeResult computeInto(mlir::Value, const View& to);
-  /// Elements of the value to their places, all computed before the first is stored.
+  /// Stores elements of the value, after all of them have been computed.
   void storeRun(mlir::Value, const View& to, std::span<const ElementIndex> run);
-  /// One element, in a nest or of every thread; null, and `failure` says why, when there is none.
+  /// Computes one element, in a nest or in every thread; null: `status` says why there is no code.
   Reg element(mlir::Value, const ElementIndex&);
-  /// Memories that the elements of a value are read from.
+  /// The memories that elements of the value are computed from.
   MemorySet reads(mlir::Value) const;
-  /// Some element of the memory is read for another place of the value.
+  /// Whether some element of the value is computed from an element of the memory at another index.
   bool readsElsewhere(mlir::Value, int memory) const;
-  /// Room for a value.
+  /// Allocates memory for a value.
   View allocate(DType, std::span<const int64_t> shape);
-  /// Room for memory of the kernel, undefined (semaphores: 0).
+  /// Allocates undefined memory of the kernel (semaphores: 0).
   View allocateUndefined(DType, DType undefined, std::span<const int64_t> shape);
-  /// Elements of a value of up to this many, in row-major order, that every thread has in registers.
+  /// The most elements of a value that every thread has in registers, in row-major order. Chosen, not measured.
   static constexpr int64_t kKnownElements = 4;
   void setKnown(mlir::Value v, std::vector<Reg> elements) { known_[v] = std::move(elements); }
   int newMemory() { return nextMemory_++; }
   /// Whether the view may point to shared memory instead of global memory.
   bool isShared(const View& v) const { return inShared_.contains(v.memory); }
   void noteShared(int memory) { inShared_.insert(memory); }
-  /// Each element of the memory is accessed by the same thread all the time: no other waits for it.
+  /// Each element of the memory is always accessed by the same thread, so that accesses need no barrier.
   void noteOwned(int memory) { owned_.insert(memory); }
-  /// A slot that each thread has, which the optimiser makes a register.
+  /// A stack slot of each thread, which the optimiser promotes to a register.
   Reg slot(llvm::Type*);
   const Liveness& liveness() const { return liveness_; }
 
   // ---- values in registers (Fragments.cpp)
   /// A value or a ref in the threads' registers: a matrix, or a value per row of one.
   struct Fragment {
-    Reg sums = nullptr;          ///< the thread's elements
-    llvm::Type* type = nullptr;  ///< of one of them
+    Reg sums = nullptr;          ///< slot of the thread's elements
+    llvm::Type* type = nullptr;  ///< type of an element
     Distribution distribution;
-    int64_t rows = 0;           ///< of the value
-    int memory = View::kValue;  ///< of a ref
-    bool pending = false;       ///< products that add to them may not have ended
+    int64_t rows = 0;           ///< rows of the value
+    int memory = View::kValue;  ///< memory number of a ref
+    bool pending = false;       ///< products that add to the elements may be in flight
 
     const ProductTile& tile() const { return distribution.tile; }
     bool perRow() const { return distribution.perRow; }
@@ -141,80 +142,80 @@ class GpuLowering {
   Fragment newFragment(const Distribution&, mlir::Type);
   llvm::Type* sumType(const ProductTile& t) { return cpu::storageType(b.getContext(), sumOf(t.dtype)); }
   void setFragment(mlir::Value v, Fragment f) { fragments_[v] = std::move(f); }
-  /// The registers of a ref or a value; null: it is in memory, or consists of several.
+  /// The registers of a ref or a value; null: it is in memory, or computed from several.
   const Fragment* fragment(mlir::Value) const;
-  /// The same of a ref, by its memory; null: it is in memory.
+  /// The registers of the ref with this memory number; null: it is in memory.
   const Fragment* resident(int memory) const;
-  /// How the elements of the value are distributed, if they are computed from some that are in registers.
+  /// The distribution of the value, if it is computed from values in registers.
   std::optional<Distribution> distributionUnder(mlir::Value) const;
-  /// Whether the value is computed where its elements are needed, and not kept anywhere.
+  /// Whether the value is deferred and has not been materialised.
   bool isDeferred(mlir::Value v) const {
     return deferred_.contains(v) && !fragments_.contains(v) && !views_.contains(v);
   }
-  /// The f32 values that are rounded to this value of bf16 or f16 where its elements are needed, so that pairs of them
-  /// can be rounded by one instruction; null: it is another value.
+  /// The f32 value that this deferred bf16 or f16 value is rounded from, so that one instruction can round a pair of
+  /// elements; null: the value is not of this form.
   mlir::Value unrounded(mlir::Value) const;
-  /// Whether a value of that shape has all the elements that the threads could have.
+  /// Whether a value of this shape fills the distribution.
   static bool coversAll(const Distribution&, std::span<const int64_t> shape);
-  /// Rows of a distribution that are beyond the value's end, in threads that have others, too: code that only computes
-  /// registers needs no branch for them if they are computed as copies of the last row.
+  /// What threads do for rows of the distribution beyond the value's end. Code that only computes registers needs no
+  /// branch if such rows are copies of the last row.
   enum class RowsBeyond : uint8_t { skip, repeatLast };
-  /// Each thread takes the elements that it has of a value of that shape: a matrix, perhaps after dimensions of 1, or a
-  /// value per row.
+  /// Emits `body` for each element that the thread has of a value of this shape: a matrix, perhaps after unit
+  /// dimensions, or a value per row.
   void forDistributed(const Distribution&, std::span<const int64_t> shape, RowsBeyond,
                       const std::function<void(const ElementIndex&)>& body);
-  /// The element at hand, or the one of its row, of a fragment.
+  /// The fragment's element at the index of the enclosing forDistributed, or the value of its row.
   Reg currentElement(const Fragment&);
   void setElement(const Fragment&, Reg element);
-  /// i1: of the threads that have the same values per row, this is the one that stores them.
+  /// i1: whether this thread stores the values per row, of which four threads have copies.
   Reg storesRows() { return b.CreateICmpEQ(b.CreateURem(thread, b.getInt32(4)), b.getInt32(0)); }
 
   // ---- threads
-  /// What follows reads and writes these memories: a barrier where other threads must come first.
+  /// Emits a barrier if the following accesses, which read and write these memories, need one.
   void touch(const MemorySet& reads, const MemorySet& writes);
   void barrierNow();
-  /// Each thread takes its share of the elements; consecutive threads, consecutive elements. No barrier inside.
+  /// Distributes the elements among the threads; consecutive threads take consecutive elements. `body` has no barrier.
   void forElements(std::span<const int64_t> shape, const std::function<void(const ElementIndex&)>& body);
-  /// The same of sizes that are known when the code runs.
+  /// The same with sizes that are known at run time.
   void forElements(std::span<const Reg> sizes, const std::function<void(const ElementIndex&)>& body);
-  /// The same in runs of consecutive elements, several together (plan/ElementShare.h): what reads memory comes before
-  /// what writes it, so that each run is one access. Elements that stay in registers remain known afterwards.
+  /// The same in runs of consecutive elements, several at once (plan/ElementShare.h). `body` emits all reads before all
+  /// writes, so that each run is one access. Elements in registers remain known afterwards.
   void forRuns(std::span<const int64_t> shape, const std::function<void(std::span<const ElementIndex>)>& body);
-  /// The place of each element that a thread has in registers; in code that all later code follows.
+  /// The indices of the elements that a thread has in registers, computed where they dominate all later code.
   const std::vector<ElementIndex>& elementsInRegisters(const ElementShare&, std::span<const int64_t> shape);
   void byOneThread(const std::function<void()>& body);
-  /// Row-major position → indices.
+  /// The indices of a row-major position.
   ElementIndex placeOf(Reg linear, std::span<const int64_t> shape);
   Reg linearOf(const ElementIndex&, std::span<const int64_t> shape);
   void fill(const View& to, Reg element);
 
   // ---- control
-  /// Goes on only where `ok`, which is the same in all threads, is true; else the call ends so.
+  /// Ends the call with `otherwise` unless `ok`, which is the same in all threads, is true.
   void require(Reg ok, KernelEnd otherwise = KernelEnd::fault);
   void loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body);
   /// A loop that carries registers.
   std::vector<Reg> carry(Reg begin, Reg end, Reg step, std::vector<Reg> start,
                          const std::function<std::vector<Reg>(Reg, const std::vector<Reg>&)>& body);
   void when(Reg condition, const std::function<void()>& body);
-  void countRound();
+  void countIteration();
   NativeResult lowerBlock(mlir::Block&);
   NativeResult lowerOp(mlir::Operation&);
-  /// Before an op with regions: what has been loaded is kept where they may change memory, what is expensive is
-  /// computed where they run more than once.
+  /// Materialises values before an op with regions: loads, if the regions may change memory; expensive values, if the
+  /// regions are a loop and use them.
   NativeResult beforeRegions(mlir::Operation&, bool isLoop);
-  /// What `body` makes known of values from outside is forgotten afterwards: it may not have run.
+  /// What is known about values inside `body` is forgotten afterwards, since its code may not have run.
   NativeResult inRegion(const std::function<NativeResult()>& body);
-  /// Loads whose values are needed later are made values: the memory is about to change. `store`: the op that changes
-  /// it, which may itself read what is in the place that it writes.
+  /// Materialises deferred loads of memory that is about to change, if they are needed later. `store`: the op that
+  /// changes `box`; it may itself read the elements that it overwrites.
   NativeResult keepLoads(int memory, mlir::Operation* store = nullptr, const View* box = nullptr,
                          mlir::Value stored = nullptr);
-  /// Of the call's tensor maps (DeviceKernel::maps).
+  /// The address of one of the call's tensor maps (DeviceKernel::maps).
   Reg tensorMap(size_t number);
   Reg index(int64_t i) { return b.getInt64(static_cast<uint64_t>(i)); }
   int64_t sharedUsed() const { return sharedPeak_; }
   int64_t workspaceUsed() const { return global_.peakBytes(); }
 
-  /// Elements that are computed while this lives are forgotten afterwards: their code may not have run.
+  /// Elements that are computed during its lifetime are forgotten afterwards, since their code may not have run.
   class Scope {
    public:
     explicit Scope(GpuLowering& l) : l_(l) { l_.memo_.emplace_back(); }
@@ -226,7 +227,8 @@ class GpuLowering {
     GpuLowering& l_;
   };
 
-  NativeResult failure;
+  /// The error says why there is no device code.
+  NativeResult status;
 
   /// Records why there is no device code; returns null.
   Reg refuse(std::string why);
@@ -235,17 +237,19 @@ class GpuLowering {
   struct Deferred {
     mlir::Operation* op = nullptr;
     std::optional<View> box;
-    int cost = 0;   ///< of one element: about as many additions
-    int depth = 0;  ///< of ops that are computed together
+    int cost = 0;   ///< approximate cost of an element, in additions
+    int depth = 0;  ///< longest chain of ops that are fused
   };
   using Memo = std::vector<std::pair<ElementIndex, Reg>>;
   Reg compute(mlir::Value, const Deferred&, const ElementIndex&);
   Reg computeElementwise(mlir::Operation&, const ElementIndex&);
   Reg scalarLoadedFrom(mlir::Operation& load, llvm::DenseMap<mlir::Value, Reg>& known);
   Reg constantAt(mlir::Value, const ElementIndex&);
+  /// Computes each element of the value once, by one thread: into its registers if they are distributed, else to
+  /// memory.
+  NativeResult computeOnce(mlir::Value);
+  /// Computes the value now: a small one in the registers of every thread, another one as computeOnce does.
   NativeResult materialise(mlir::Value);
-  /// The value is computed now: in the registers of all threads if it is small, else in memory.
-  NativeResult settle(mlir::Value);
   bool staysInRegisters(mlir::Value, llvm::DenseSet<mlir::Operation*>& seen) const;
   bool isNeeded(mlir::Value, mlir::Operation* besides = nullptr) const;
   static bool isComputedWith(mlir::Value, mlir::Operation& user);
@@ -257,14 +261,14 @@ class GpuLowering {
 
   Liveness liveness_;
   llvm::DenseMap<mlir::Value, Fragment> fragments_;
-  int64_t currentSum_ = -1, currentRow_ = -1;  ///< of those that a thread has: the element at hand, and its row
+  int64_t currentSum_ = -1, currentRow_ = -1;  ///< numbers of the current element of the thread and of its row
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
   llvm::DenseMap<mlir::Value, std::vector<Reg>> known_;
   llvm::DenseMap<mlir::Value, cpu::PackedView> packedRefs_;
   llvm::DenseMap<mlir::Value, Deferred> deferred_;
   std::vector<llvm::DenseMap<mlir::Value, Memo>> memo_;
-  std::map<std::pair<Shape, int64_t>, std::vector<ElementIndex>> inRegisters_;  ///< by shape and length of runs
+  std::map<std::pair<Shape, int64_t>, std::vector<ElementIndex>> inRegisters_;  ///< key: shape and length of runs
   llvm::DenseSet<mlir::Operation*> done_;
   llvm::DenseMap<mlir::Value, llvm::GlobalVariable*> constants_;
   llvm::DenseSet<int> inShared_, owned_;
@@ -272,16 +276,16 @@ class GpuLowering {
   int nextMemory_ = 0;
 };
 
-/// Lowers one op that is neither scalar nor deferred; by name, one table per file of emit/ops.
+/// Lowers one op that is neither scalar nor deferred. Each file of emit/ops has a table by op name.
 using LowerOp = NativeResult (*)(GpuLowering&, mlir::Operation&);
 using GpuOpRow = std::pair<std::string_view, LowerOp>;
 LowerOp findLowering(mlir::Operation&);
 
-/// Ops whose elements are other elements of their operands.
+/// Whether each element of the op's result is an element of its operands.
 bool movesElementsHere(mlir::Operation&);
-/// Whether the form of such an op is known: it is deferred then.
+/// Fails if the form of such an op is not supported.
 NativeResult checkMove(GpuLowering&, mlir::Operation&);
-/// The element of its result.
+/// Computes an element of its result.
 Reg movedElement(GpuLowering&, mlir::Operation&, const ElementIndex&);
 
 std::span<const GpuOpRow> atomicOps();

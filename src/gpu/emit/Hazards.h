@@ -1,4 +1,4 @@
-// Determines where barriers are needed: the memory that threads of a block have accessed since the last one.
+// Determines where barriers are needed, from the memory that threads of a block have accessed since the last one.
 #pragma once
 
 #include "llvm/ADT/DenseSet.h"
@@ -10,7 +10,7 @@ using MemorySet = llvm::SmallDenseSet<int, 8>;
 
 class Hazards {
  public:
-  /// Whether threads that go on to read and write these must wait for others first.
+  /// Whether a barrier is needed before threads read and write these memories.
   bool needBarrier(const MemorySet& reads, const MemorySet& writes) const {
     for (const int m : reads)
       if (written_.contains(m)) return true;
@@ -22,21 +22,22 @@ class Hazards {
     read_.insert(reads.begin(), reads.end());
     written_.insert(writes.begin(), writes.end());
   }
-  /// Accesses of these memories need no barrier.
+  /// Earlier accesses of these memories need no barrier.
   void forget(const MemorySet& memories) {
     for (const int m : memories) read_.erase(m), written_.erase(m);
   }
   void clear() { *this = {}; }
   bool none() const { return read_.empty() && written_.empty(); }
-  /// Of either of two ways that come together.
+  /// Adds the accesses of another path of control flow that joins this one.
   void join(const Hazards& other) {
     note(other.read_, other.written_);
     reused_ |= other.reused_;
   }
-  /// Accessed memory may be reused for another value.
-  void handOver(int from) {
-    if (read_.contains(from) || written_.contains(from)) reused_ = true;
+  /// The memory may be allocated again for another value.
+  void markReusable(int memory) {
+    if (read_.contains(memory) || written_.contains(memory)) reused_ = true;
   }
+  /// Whether allocated memory may have been accessed since the last barrier.
   bool reused() const { return reused_; }
 
  private:

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/Tiles.h"
+#include "cpu/emit/WindowCode.h"
 #include "cpu/emit/elements/Elementwise.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "gpu/emit/Edge.h"
@@ -13,10 +14,12 @@
 #include "gpu/emit/ops/ReduceInRegisters.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsDebug.h"
+#include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsSync.h"
 #include "llvm/IR/Module.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::gpu {
 namespace {
@@ -25,15 +28,8 @@ using cpu::BlockAccess;
 using tpu::MemorySpace;
 
 /// One windowed operand while code is emitted.
-struct Windowed {
-  const cpu::BlockPlan* plan = nullptr;
-  const Window* window = nullptr;
-  View array;
-  DType undefined = DType::f32;  ///< of the array, with its signedness: the value of elements beyond its edges
-  View buffer;                   ///< holds a block that is partial or copied
-  std::vector<Reg> lastBlock;    ///< slots of the last block's starts, where others must be told from it
-  std::vector<Reg> starts;       ///< of this step's block, in the array
-  Reg whole = nullptr;           ///< i1: the block is not partial
+struct Windowed : cpu::EmittedWindow {
+  std::vector<Reg> lastBlock;  ///< slots of the last block's starts, if changes of the block must be detected
 };
 
 class DeviceKernelEmitter final : StreamSource {
@@ -56,18 +52,18 @@ class DeviceKernelEmitter final : StreamSource {
     b_.SetInsertPoint(start);
     begin();
     arrays();
-    // Of n blocks, each takes every n-th point.
+    // Each of n blocks takes every n-th point.
     Reg first = b_.CreateZExt(l_.device.block(b_), b_.getInt64Ty());
     Reg step = b_.CreateZExt(l_.device.blocks(b_), b_.getInt64Ty());
     Reg points = l_.function->getArg(3);
     if (!plan_.stream.products.empty()) l_.stream = &stream_;
-    if (plan_.stream.byBoxes) copyInOtherThreads(first, points, step);
+    if (plan_.stream.usesTma) copyInOtherThreads(first, points, step);
     if (auto ok = arguments(); !ok) return ok;
     if (pointsAreSteps()) {
-      exchanges_ = prepareExchanges(l_, kernel_.getBody().front());
-      l_.exchangeNumber = l_.slot(b_.getInt64Ty());
-      b_.CreateStore(l_.index(0), l_.exchangeNumber);
-      if (hasRoomForMoreBlocks()) l_.function->addFnAttr(kMinBlocks, "5");
+      reductionBuffers_ = allocateReductionBuffers(l_, kernel_.getBody().front());
+      l_.reductionBufferHalf = l_.slot(b_.getInt64Ty());
+      b_.CreateStore(l_.index(0), l_.reductionBufferHalf);
+      if (hasRoomForMoreBlocks()) l_.function->addFnAttr(kMinBlocks, std::to_string(kBlocksForReductions));
     }
     l_.barrierNow();
     if (l_.stream) stream_.begin(first, points, step);
@@ -77,14 +73,14 @@ class DeviceKernelEmitter final : StreamSource {
       ok = grid(static_cast<size_t>(shared()));
     });
     if (!ok) return ok;
-    if (plan_.stream.crossesSteps) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
+    if (plan_.stream.pendingAcrossSteps) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
     if (l_.prints.ops)
       l_.byOneThread([&] {
         b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), l_.prints.used),
                        b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), l_.prints.memory, 1));
       });
     b_.CreateRetVoid();
-    return l_.failure;
+    return l_.status;
   }
 
   DeviceKernel lowered() const {
@@ -95,7 +91,7 @@ class DeviceKernelEmitter final : StreamSource {
     k.maps = plan_.stream.maps;
     k.streamed = static_cast<int>(plan_.stream.products.size());
     k.stages = plan_.stream.stages;
-    k.stageBytes = plan_.stream.itemBytes;
+    k.stageBytes = plan_.stream.stageBytes;
     k.sharedBytes = plan_.stageBytes + l_.sharedUsed();
     k.workspaceBytes = l_.workspaceUsed();
     k.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared());
@@ -118,10 +114,10 @@ class DeviceKernelEmitter final : StreamSource {
   void begin() {
     l_.thread = l_.device.thread(b_);
     l_.sharedBase = l_.device.shared(b_);
-    l_.status = l_.function->getArg(2);
+    l_.kernelEnd = l_.function->getArg(2);
     l_.iterations = l_.slot(b_.getInt64Ty());
     b_.CreateStore(l_.function->getArg(4), l_.iterations);
-    // The offset of this block's part of the workspace depends on the final size: it is filled in at the end.
+    // The workspace of a block begins at a multiple of its size, which `finish` fills in.
     workspaceSize_ =
         new llvm::GlobalVariable(l_.module, b_.getInt64Ty(), true, llvm::GlobalValue::PrivateLinkage, b_.getInt64(0),
                                  "workspace", nullptr, llvm::GlobalValue::NotThreadLocal, plan_.globalSpace);
@@ -151,7 +147,7 @@ class DeviceKernelEmitter final : StreamSource {
     return v;
   }
 
-  /// What of the arguments only says where arrays are: it holds for all threads.
+  /// Loads the array pointers and grid bounds, which are the same in all threads.
   void arrays() {
     size_t operand = 0;
     for (const int64_t bound : signature().grid) {
@@ -171,20 +167,20 @@ class DeviceKernelEmitter final : StreamSource {
           arrayView(operand, elementDType(arguments_.block(i).getType()), arguments_.arrayOf(i).shape, memoryOf(i)));
   }
 
-  /// Threads beyond the computing ones do not compute: the first of them copies, and all return.
+  /// Of the additional threads, the first copies and the others do nothing; all of them return.
   void copyInOtherThreads(Reg first, Reg points, Reg step) {
-    stream_.makeSignals();
+    stream_.initMbarriers();
     auto *copy = llvm::BasicBlock::Create(b_.getContext(), "copies", l_.function),
          *compute = llvm::BasicBlock::Create(b_.getContext(), "computes", l_.function);
     Reg threads = b_.getInt32(static_cast<uint32_t>(plan_.threads));
     b_.CreateCondBr(b_.CreateICmpUGE(l_.thread, threads), copy, compute);
     const RegisterShares& registers = plan_.stream.registers;
     b_.SetInsertPoint(copy);
-    if (registers.copying) l_.device.returnRegisters(b_, registers.copying);
+    if (registers.copying) l_.device.lowerRegisterLimit(b_, registers.copying);
     l_.when(b_.CreateICmpEQ(l_.thread, threads), [&] { stream_.copyAll(first, points, step); });
     b_.CreateRetVoid();
     b_.SetInsertPoint(compute);
-    if (registers.computing) l_.device.takeRegisters(b_, registers.computing);
+    if (registers.computing) l_.device.raiseRegisterLimit(b_, registers.computing);
     l_.device.onlyFirst(plan_.threads);
     l_.hazards.clear();
   }
@@ -213,7 +209,7 @@ class DeviceKernelEmitter final : StreamSource {
   NativeResult preparePrints() {
     bool prints = false;
     kernel_.walk([&](mlir::Operation* op) { prints |= llvm::isa<tpu::LogOp, tpu::LogBufferOp>(op); });
-    if (!prints) return l_.failure;
+    if (!prints) return l_.status;
     if (shared() > 0) return unsupported("debug prints of grid points that run in any order");
     PrintBuffer& buffer = l_.prints;
     buffer.ops = std::make_shared<PrintOps>();
@@ -223,7 +219,7 @@ class DeviceKernelEmitter final : StreamSource {
     buffer.capacity = b_.CreateLoad(b_.getInt64Ty(), buffer.memory);
     buffer.used = l_.slot(b_.getInt64Ty());
     b_.CreateStore(l_.index(0), buffer.used);
-    return l_.failure;
+    return l_.status;
   }
 
   void keepInRegisters(mlir::Value ref, const Distribution& distribution) {
@@ -233,10 +229,10 @@ class DeviceKernelEmitter final : StreamSource {
     View view;
     view.dtype = dtype;
     view.shape = shapeOf(ref.getType());
-    view.base = llvm::ConstantPointerNull::get(b_.getPtrTy());  // it has no address
+    view.base = llvm::ConstantPointerNull::get(b_.getPtrTy());  // registers have no address
     view.strides = cpu::denseStrides(b_, view.shape);
     view.memory = f.memory;
-    f.pending = plan_.stream.crossesSteps && !distribution.perRow;
+    f.pending = plan_.stream.pendingAcrossSteps && !distribution.perRow;
     l_.setFragment(ref, f);
     l_.setRef(ref, std::move(view));
     Reg undefined = cpu::undefinedElement(b_, dtype, l_.poison);
@@ -288,7 +284,7 @@ class DeviceKernelEmitter final : StreamSource {
     w.array = std::move(view);
     w.undefined = storage_bytes(array.dtype) == storage_bytes(w.array.dtype) ? array.dtype : w.array.dtype;
     if (plan.hasBuffer()) w.buffer = l_.allocateUndefined(w.array.dtype, w.undefined, window.bounds);
-    // The block is in the array where it is whole, and the window of the operand reads the array.
+    // A whole block is in the array, which the window of the aliased operand reads.
     if (plan.hasBuffer() && isAlias) {
       if (l_.isShared(w.buffer)) l_.noteShared(w.array.memory);
       w.buffer.memory = w.array.memory;
@@ -302,15 +298,14 @@ class DeviceKernelEmitter final : StreamSource {
     windows_.push_back({std::move(w), argument});
   }
 
-  /// Whether all that happens to an output is one store of its block. Blocks are those of a partition of the array, so
-  /// that the thread that stores an element stores it in all steps.
+  /// Whether an output is only accessed by one store of its whole block. Since the blocks partition the array, the same
+  /// thread stores an element in all steps.
   static bool isStoredWhole(const cpu::BlockPlan& plan, const Window& window, mlir::BlockArgument argument) {
     if (!plan.isOutput || plan.access != BlockAccess::view || plan.isPartial || window.elementIndexed ||
         !argument.hasOneUse())
       return false;
     mlir::Operation& user = **argument.user_begin();
-    const auto name = user.getName().getStringRef();
-    return (name == "tpu.vector_store" || name == "vector.store") &&
+    return llvm::isa<tpu::VectorStoreOp, mlir::vector::StoreOp>(user) &&
            shapeOf(user.getOperand(0).getType()) == shapeOf(argument.getType());
   }
 
@@ -341,24 +336,30 @@ class DeviceKernelEmitter final : StreamSource {
     for (auto& [w, argument] : windows_)
       if (w.plan->isOutput && w.plan->isPartial)
         ifUniform(b_.CreateNot(w.whole), [&, &w = w] { storeInside(l_, edge(w)); });
-    l_.countRound();
+    l_.countIteration();
     if (pointsAreSteps()) {
       l_.hazards.forget(sharedArrays());
-      l_.hazards.forget(exchanges_);
-      if (!exchanges_.empty())
-        b_.CreateStore(b_.CreateXor(b_.CreateLoad(b_.getInt64Ty(), l_.exchangeNumber), b_.getInt64(1)),
-                       l_.exchangeNumber);
+      l_.hazards.forget(reductionBuffers_);
+      if (!reductionBuffers_.empty())
+        b_.CreateStore(b_.CreateXor(b_.CreateLoad(b_.getInt64Ty(), l_.reductionBufferHalf), b_.getInt64(1)),
+                       l_.reductionBufferHalf);
     }
-    l_.barrierNow();  // other steps begin and end with threads that have seen all
+    l_.barrierNow();  // all threads see all writes before the next step
     return {};
   }
 
-  /// Whether 48 registers per thread, with which five blocks of threads run on a processor at once, suffice for rows in
-  /// registers: while threads reduce a row, those of other blocks load theirs.
+  /// Resident blocks of 256 threads per multiprocessor for kernels that reduce rows in registers: 48 of the 64 K
+  /// registers for each thread (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). Chosen;
+  /// no measurement is recorded.
+  static constexpr int kBlocksForReductions = 5;
+
+  /// Whether kBlocksForReductions leaves enough registers for rows in registers: while the threads of one block
+  /// reduce a row, those of other blocks load theirs.
   bool hasRoomForMoreBlocks() const {
+    // The most elements per thread in a window, and the most windows. Chosen, not measured.
     constexpr int64_t kThreads = 256, kMostElements = 16;
     constexpr size_t kMostBlocks = 4;
-    if (exchanges_.empty() || plan_.threads != kThreads || arguments_.numBlocks() > kMostBlocks) return false;
+    if (reductionBuffers_.empty() || plan_.threads != kThreads || arguments_.numBlocks() > kMostBlocks) return false;
     for (size_t i = 0; i < arguments_.numBlocks(); ++i)
       if (num_elements(shapeOf(arguments_.block(i).getType())) > kThreads * kMostElements) return false;
     return true;
@@ -367,8 +368,8 @@ class DeviceKernelEmitter final : StreamSource {
   /// Whether each point of the shared axes is one step, and no stream needs all threads between points.
   bool pointsAreSteps() const { return rank() == static_cast<size_t>(shared()) && plan_.stream.products.empty(); }
 
-  /// Arrays in which the threads of a block need not wait for each other between two points of the shared axes, as
-  /// those of different blocks do not: no point reads or writes what another one writes.
+  /// Arrays whose accesses need no barrier between two points of the shared axes, since no point reads or writes what
+  /// another one writes.
   MemorySet sharedArrays() const {
     MemorySet memories;
     for (const View& array : arrays_) memories.insert(array.memory);
@@ -379,56 +380,24 @@ class DeviceKernelEmitter final : StreamSource {
 
   EdgeBlock edge(const Windowed& w) const { return {w.array, w.buffer, w.starts}; }
 
-  /// Code that all threads or none execute, with the barriers that it needs.
+  /// Emits code that either all threads execute or none, and that may contain barriers.
   void ifUniform(Reg condition, const std::function<void()>& body) {
     const Hazards before = l_.hazards;
     l_.when(condition, body);
     l_.hazards.join(before);
   }
 
-  /// The first element of the block at these indices of the grid.
-  tl::expected<std::vector<Reg>, cpu::Unsupported> blockStarts(const Window& window, std::span<const Reg> indices) {
-    mlir::func::FuncOp map = arguments_.indexMap(window);
-    mlir::Block& body = map.getBody().front();
-    for (unsigned a = 0; a < body.getNumArguments(); ++a) {
-      if (a < rank())
-        l_.setScalar(body.getArgument(a), b_.CreateTrunc(indices[a], b_.getInt32Ty()));
-      else
-        l_.setRef(body.getArgument(a), View(l_.ref(kernel_.getArgument(a))));
-    }
-    // An index map is scalar code: the body's lowering handles it.
-    for (mlir::Operation& op : body.without_terminator()) {
-      if (llvm::isa<mlir::arith::ConstantOp>(op)) continue;
-      if (auto ok = l_.lowerOp(op); !ok) return tl::unexpected(ok.error());
-    }
-    std::vector<Reg> starts;
-    for (size_t d = 0; d < window.bounds.size(); ++d) {
-      Reg block = l_.scalar(body.getTerminator()->getOperand(static_cast<unsigned>(d)));
-      if (!block) return unsupported("an index map that device code does not follow");
-      Reg at = b_.CreateSExt(block, b_.getInt64Ty());
-      const bool low = window.elementIndexed && d < window.padLow.size();
-      starts.push_back(window.elementIndexed ? b_.CreateSub(at, l_.index(low ? window.padLow[d] : 0))
-                                             : b_.CreateMul(at, l_.index(window.bounds[d])));
-    }
-    return starts;
-  }
-
-  /// Where the block of this step is.
+  /// Computes where the block of this step begins, and whether it is whole.
   NativeResult computeBlockOffset(Windowed& w) {
-    auto starts = blockStarts(*w.window, indices_);
+    auto starts = cpu::blockStarts(l_, arguments_, *w.window, indices_);
     if (!starts) return tl::unexpected(std::move(starts.error()));
     w.starts = std::move(*starts);
-    w.whole = b_.getTrue();
-    for (size_t d = 0; d < w.starts.size() && w.plan->isPartial; ++d) {
-      const int64_t size = w.window->bounds[d], extent = w.array.shape[d];
-      w.whole = b_.CreateAnd(w.whole, size > extent ? static_cast<Reg>(b_.getFalse())
-                                                    : b_.CreateICmpULE(w.starts[d], l_.index(extent - size)));
-    }
-    for (const size_t d : w.plan->maybeOutside) requireInside(w, d);
+    w.whole = cpu::isWholeBlock(l_, w);
+    for (const size_t d : w.plan->maybeOutside) l_.require(cpu::overlapsArray(l_, w, d), KernelEnd::outside);
     return {};
   }
 
-  // ---- of the stream
+  // ---- services for the stream (StreamSource)
 
   const View& array(size_t block) override { return arrays_[block]; }
   const Shape& bounds(size_t block) override { return arguments_.windowOf(block)->bounds; }
@@ -436,7 +405,7 @@ class DeviceKernelEmitter final : StreamSource {
                                                            std::span<const Reg> inner) override {
     std::vector<Reg> indices = sharedIndices(point);
     indices.insert(indices.end(), inner.begin(), inner.end());
-    return blockStarts(*arguments_.windowOf(block), indices);
+    return cpu::blockStarts(l_, arguments_, *arguments_.windowOf(block), indices);
   }
 
   tl::expected<Reg, cpu::Unsupported> scalarAt(mlir::Value v, Reg point, std::span<const Reg> inner) override {
@@ -449,39 +418,28 @@ class DeviceKernelEmitter final : StreamSource {
     return unsupported("a condition that device code does not follow");
   }
 
-  /// On a TPU such a block would be unrelated memory.
-  void requireInside(const Windowed& w, size_t d) {
-    const auto paddingOf = [&](const std::vector<int64_t>& padding) { return d < padding.size() ? padding[d] : 0; };
-    Reg before = l_.index(-paddingOf(w.window->padLow) - w.window->bounds[d]);
-    Reg end = l_.index(w.array.shape[d] + paddingOf(w.window->padHigh));
-    l_.require(b_.CreateAnd(b_.CreateICmpSGT(w.starts[d], before), b_.CreateICmpSLT(w.starts[d], end)),
-               KernelEnd::outside);
-  }
-
-  /// Binds the kernel's ref to the block: to the array itself if the block is inside it.
+  /// Binds the kernel's ref to the block: in the array if the block is inside it, else in its buffer.
   NativeResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
-    const Shape& bounds = w.window->bounds;
-    View view = cpu::slice(b_, w.array, w.starts, bounds);
+    View view;
     if (w.plan->access == BlockAccess::copied) {
       ifUniform(blockChanges(w), [&] { fetch(w); });
       view = w.buffer;
     } else if (w.plan->isPartial) {
-      Reg hangsOver = b_.CreateNot(w.whole);
-      if (!w.lastBlock.empty()) hangsOver = b_.CreateAnd(hangsOver, blockChanges(w));
-      if (!w.plan->isOutput || !w.lastBlock.empty()) ifUniform(hangsOver, [&] { fetch(w); });
-      view.base = b_.CreateSelect(w.whole, view.base, w.buffer.base);
-      for (size_t d = 0; d < bounds.size(); ++d)
-        if (bounds[d] != 1 && view.strides[d] != w.buffer.strides[d])
-          view.strides[d] = b_.CreateSelect(w.whole, view.strides[d], w.buffer.strides[d]);
+      Reg needsFetch = b_.CreateNot(w.whole);
+      if (!w.lastBlock.empty()) needsFetch = b_.CreateAnd(needsFetch, blockChanges(w));
+      if (!w.plan->isOutput || !w.lastBlock.empty()) ifUniform(needsFetch, [&] { fetch(w); });
+      view = cpu::arrayOrBuffer(b_, w);
+    } else {
+      view = cpu::slice(b_, w.array, w.starts, w.window->bounds);
     }
     view.memory = w.plan->hasBuffer() ? w.buffer.memory : w.array.memory;
-    auto shaped = cpu::reshape(b_, view, shapeOf(argument.getType()));
-    if (!shaped) return unsupported("a window whose shape differs from its ref's");
-    l_.setRef(argument, *shaped);
+    auto shaped = cpu::inShapeOf(b_, view, argument);
+    if (!shaped) return tl::unexpected(std::move(shaped.error()));
+    l_.setRef(argument, std::move(*shaped));
     return {};
   }
 
-  /// Whether this step's block differs from the last step's, which it replaces.
+  /// i1: whether this step's block differs from the last step's. Remembers this step's block.
   Reg blockChanges(const Windowed& w) {
     Reg changed = b_.getFalse();
     for (size_t d = 0; d < w.starts.size(); ++d) {
@@ -503,8 +461,8 @@ class DeviceKernelEmitter final : StreamSource {
   Builder& b_;
   Stream stream_;
   llvm::GlobalVariable* workspaceSize_ = nullptr;
-  std::vector<View> arrays_;  ///< by block
-  MemorySet exchanges_;       ///< that reductions use in turns (prepareExchanges)
+  std::vector<View> arrays_;    ///< one per block
+  MemorySet reductionBuffers_;  ///< which reductions use alternately (allocateReductionBuffers)
   std::vector<Reg> indices_;
   std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;
 };

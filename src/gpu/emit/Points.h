@@ -9,7 +9,7 @@
 
 namespace smalti::gpu {
 
-/// By axis, of the point with this number (i64) in that order. `bounds`: of the grid axes.
+/// The indices, by axis, of the point with this number (i64). `bounds`: sizes of the grid axes.
 std::vector<Reg> indicesOfPoint(Builder&, const PointOrder&, std::span<const Reg> bounds, Reg point);
 
 }  // namespace smalti::gpu

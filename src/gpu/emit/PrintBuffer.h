@@ -11,7 +11,7 @@
 
 namespace smalti::gpu {
 
-/// A buffer begins with two i64, its capacity and the bytes that were written, and continues with records. A record is
+/// A buffer begins with two i64, its capacity in bytes and the bytes that were written; records follow. A record is
 /// the number of an op (i64) and its operands, dense in storage form; each begins at a multiple of 8 bytes.
 class PrintOps {
  public:
@@ -28,7 +28,7 @@ class PrintOps {
   cpu::FallbackOps ops_;
 };
 
-/// The buffer in the code that is emitted.
+/// The buffer in emitted code.
 struct PrintBuffer {
   std::shared_ptr<PrintOps> ops;  ///< null: the kernel prints nothing
   cpu::Reg memory = nullptr, capacity = nullptr;

@@ -1,4 +1,4 @@
-// A matrix product before it is emitted, and the two ways to do so.
+// A matrix product before it is emitted, and its two lowerings.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ struct ProductForm {
   DotDimensions dims;
   Shape batch, rows, columns, depth;  ///< sizes of the dimensions of each kind
   DType out = DType::f32;
-  View made;        ///< the result, which is in this order: batch, rows, columns
-  mlir::Value acc;  ///< what it is added to
-  /// Of a left operand in registers (PlannedProduct::lhsInRegisters): for each 64 rows of the warp group and each
-  /// instruction's depth, the four words of the thread's fragment.
+  View made;        ///< the result in memory; its dimensions are batch, rows, columns
+  mlir::Value acc;  ///< the accumulator: the product is added to it
+  /// A left operand in registers (PlannedProduct::lhsInRegisters): four words of the thread's fragment for each 64 rows
+  /// of the warp group and each instruction along K.
   std::vector<std::array<Reg, 4>> left;
 
   int64_t m() const { return num_elements(rows); }
@@ -25,17 +25,17 @@ struct ProductForm {
   int64_t k() const { return num_elements(depth); }
 };
 
-/// The distance of the element at these indices of these dimensions from the first one.
+/// The offset, in elements, of these indices of these dimensions.
 Reg offsetIn(GpuLowering&, const View&, const Shape& dims, const ElementIndex& at);
-/// Adds the sum to what it is added to and stores it, where the element (row, column) is inside of the result.
+/// Adds the sum to the accumulator and stores it, if the element (row, column) is inside the result.
 void storeSum(GpuLowering&, const ProductForm&, const ElementIndex& batch, Reg row, Reg column, Reg sum);
 
-/// A product that waits for the op that it is computed with (RegisterPlan::sums).
+/// Lowers a product together with the op that adds it (RegisterPlan::sums).
 NativeResult lowerWaitingProduct(GpuLowering&, mlir::Operation& matmul);
 
-/// By the tensor cores: operands are staged in shared memory, chunk by chunk of the depth, while the chunks before are
-/// multiplied. `sums`: the thread's, added to. Absent: to memory, tile by tile. `stream`: brings the operands; may be
-/// null. `begins`: i1, the sums are 0 before; may be null.
+/// Lowers a product whose operands are staged in shared memory: one chunk of K is copied while earlier chunks are
+/// multiplied. `sums`: the thread's sums, to which products are added; null: tiles of the result are stored to memory.
+/// `stream`: copies the operands; may be null. `begins`: i1, the sums begin at 0; may be null.
 void emitTensorProduct(GpuLowering&, const ProductForm&, const ProductTile&, Reg sums, Stream* stream, Reg begins);
 
 }  // namespace smalti::gpu

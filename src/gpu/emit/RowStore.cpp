@@ -10,19 +10,19 @@ class RowStore {
  public:
   RowStore(GpuLowering& l, mlir::Value value, const View& to, const Distribution& from)
       : l_(l), b_(l.b), to_(to), from_(from), bytes_(storage_bytes(to.dtype)), value_(value) {
-    // Pairs are rounded together.
+    // One instruction rounds a pair.
     if (to.dtype == DType::bf16) unrounded_ = l.unrounded(value);
   }
 
   void run() {
-    Reg thread = l_.device.here(b_, l_.thread);
+    Reg thread = l_.device.opaqueCopy(b_, l_.thread);
     Reg lane = b_.CreateURem(thread, number(kWarp)), warp = b_.CreateUDiv(thread, number(kWarp));
     rows_ = b_.CreateGEP(
         b_.getInt8Ty(), l_.sharedBase,
         b_.CreateZExt(b_.CreateAdd(b_.CreateMul(warp, number(kRows * kRowBytes)), number(l_.plan.storesAt())),
                       b_.getInt64Ty()));
     firstRow_ = b_.CreateMul(b_.CreateURem(warp, number(from_.tile.warpsDown)), number(kRows));
-    // Of a thread's pairs in a piece; its row is swizzled like a stage, so that a warp's accesses are spread.
+    // Where a thread's pairs of a fragment are; rows are swizzled like a stage, against bank conflicts.
     Reg row = b_.CreateUDiv(lane, number(4));
     pairs_ = b_.CreateAdd(b_.CreateMul(row, number(kRowBytes)),
                           b_.CreateMul(b_.CreateURem(lane, number(4)), number(2 * bytes_)));
@@ -30,24 +30,24 @@ class RowStore {
     readRow_ = b_.CreateUDiv(lane, number(kLanesPerRow));
     readPiece_ = b_.CreateURem(lane, number(kLanesPerRow));
     aligned_ = isAligned();
-    const int64_t pieces = kRowBytes / (ProductTile::kColumns * bytes_);  // of a row
+    const int64_t fragmentsPerRow = kRowBytes / (ProductTile::kColumns * bytes_);
     int64_t count = 0;
     Reg first = nullptr;
     l_.forDistributed(from_, to_.shape, GpuLowering::RowsBeyond::skip, [&](const ElementIndex& at) {
-      const int64_t e = count % ProductTile::kPiece, piece = count / ProductTile::kPiece;
+      const int64_t e = count % ProductTile::kFragmentSums, fragment = count / ProductTile::kFragmentSums;
       ++count;
-      const int64_t high = piece / from_.tile.wide, wide = piece % from_.tile.wide;
-      if (e == 0 && wide % pieces == 0) l_.device.warpBarrier(b_);  // the rows before have been read
+      const int64_t m = fragment / from_.tile.fragmentsN, n = fragment % from_.tile.fragmentsN;
+      if (e == 0 && n % fragmentsPerRow == 0) l_.device.warpBarrier(b_);  // the rows before have been read
       Reg r = l_.element(unrounded_ ? unrounded_ : value_, at);
       if (!r) return;
       if (e % 2 == 0) {
         first = r;
         return;
       }
-      storePair(first, r, wide % pieces, e / 2);
-      if (e + 1 < ProductTile::kPiece || (wide + 1) % pieces != 0) return;
+      storePair(first, r, n % fragmentsPerRow, e / 2);
+      if (e + 1 < ProductTile::kFragmentSums || (n + 1) % fragmentsPerRow != 0) return;
       l_.device.warpBarrier(b_);
-      storeRows(high * from_.tile.warpsDown * kRows, (wide + 1 - pieces) * ProductTile::kColumns);
+      storeRows(m * from_.tile.warpsDown * kRows, (n + 1 - fragmentsPerRow) * ProductTile::kColumns);
     });
   }
 
@@ -55,14 +55,14 @@ class RowStore {
   Reg number(int64_t i) { return b_.getInt32(static_cast<uint32_t>(i)); }
   Reg inRows(Reg offset) { return b_.CreateGEP(b_.getInt8Ty(), rows_, b_.CreateZExt(offset, b_.getInt64Ty())); }
 
-  /// Whether all pieces begin at multiples of 16 bytes.
+  /// i1: whether rows can be stored in pieces of 16 bytes.
   Reg isAligned() {
     Reg bits = b_.CreatePtrToInt(to_.base, b_.getInt64Ty());
     bits = b_.CreateOr(bits, b_.CreateMul(to_.strides[to_.shape.size() - 2], l_.index(bytes_)));
     return b_.CreateICmpEQ(b_.CreateAnd(bits, l_.index(kPieceBytes - 1)), l_.index(0));
   }
 
-  void storePair(Reg first, Reg second, int64_t piece, int64_t half) {
+  void storePair(Reg first, Reg second, int64_t fragment, int64_t half) {
     auto* wide = b_.getIntNTy(static_cast<unsigned>(16 * bytes_));
     Reg pair = nullptr;
     if (unrounded_) {
@@ -74,12 +74,12 @@ class RowStore {
       };
       pair = b_.CreateOr(bits(first), b_.CreateShl(bits(second), static_cast<uint64_t>(8 * bytes_)));
     }
-    Reg place = b_.CreateXor(b_.CreateAdd(pairs_, number(piece * ProductTile::kColumns * bytes_)), swizzle_);
+    Reg place = b_.CreateXor(b_.CreateAdd(pairs_, number(fragment * ProductTile::kColumns * bytes_)), swizzle_);
     place = b_.CreateAdd(place, number(half * 8 * kRowBytes));
     b_.CreateAlignedStore(pair, inRows(place), llvm::Align(static_cast<uint64_t>(2 * bytes_)));
   }
 
-  /// 16 rows, which begin here in the tile.
+  /// Stores 16 rows from shared memory to memory; `row` and `column`: where they begin in the tile.
   void storeRows(int64_t row, int64_t column) {
     const auto piece = [&](Reg inRows16) {
       Reg at = b_.CreateMul(b_.CreateXor(readPiece_, b_.CreateURem(inRows16, number(8))), number(kPieceBytes));
@@ -132,9 +132,10 @@ bool storeInRows(GpuLowering& l, mlir::Value value, const View& to, const Distri
   const ProductTile& t = from.tile;
   const int64_t bytes = storage_bytes(to.dtype);
   const size_t rank = to.shape.size();
-  const bool wholePieces = !from.perRow && rank >= 2 && to.shape[rank - 2] == t.rows() &&
-                           to.shape[rank - 1] == t.columns() && t.wide * ProductTile::kColumns * bytes % kRowBytes == 0;
-  if (l.plan.storeBytes == 0 || t.unit != ProductUnit::warpGroups || bytes > 4 || !wholePieces || to.dynamic() ||
+  const bool wholeRows = !from.perRow && rank >= 2 && to.shape[rank - 2] == t.rows() &&
+                         to.shape[rank - 1] == t.columns() &&
+                         t.fragmentsN * ProductTile::kColumns * bytes % kRowBytes == 0;
+  if (l.plan.storeBytes == 0 || t.unit != ProductUnit::warpGroups || bytes > 4 || !wholeRows || to.dynamic() ||
       constantOf(to.strides.back()) != 1)
     return false;
   RowStore(l, value, to, from).run();

@@ -1,15 +1,15 @@
-// Results of warp groups' products on their way from registers to memory.
+// Stores results of warp groups' products from registers to memory.
 //
-// A thread has pairs of neighbours, and a warp's pairs of one row are 16 bytes at most: stores of them would use a
-// part of each line of memory. So each warp collects rows of 128 bytes in shared memory of its own, and then stores
-// 16 bytes per thread.
+// A thread has pairs of neighbours, and the pairs of a warp in one row of a fragment are at most 32 bytes, so that
+// direct stores would write only part of each memory line. Therefore each warp collects rows of 128 bytes in its own
+// part of shared memory and then stores 16 bytes per thread.
 #pragma once
 
 #include "gpu/emit/GpuLowering.h"
 
 namespace smalti::gpu {
 
-/// Stores a value whose elements are distributed so. False, and nothing is emitted: not in this way.
+/// Stores a value with this distribution. False: its form is not supported, and nothing is emitted.
 bool storeInRows(GpuLowering&, mlir::Value, const View& to, const Distribution& from);
 
 }  // namespace smalti::gpu

@@ -1,4 +1,4 @@
-// Elements as threads take them in runs (plan/ElementShare.h).
+// Divides elements into the runs that threads take (plan/ElementShare.h).
 #include "gpu/emit/GpuLowering.h"
 #include "llvm/IR/Instructions.h"
 
@@ -12,14 +12,14 @@ void GpuLowering::addRun(const ElementShare& share, std::span<const int64_t> sha
     elements.emplace_back(shape.size(), index(0));
     return;
   }
-  // Of the runs, as many of a row as it has room for.
+  // The shape of the runs: each row consists of runs.
   Shape runs(shape.begin(), shape.end());
   runs[last - 1] /= share.run;
   ElementIndex first = placeOf(number, runs);
   first[last - 1] = b.CreateMul(first[last - 1], index(share.run), "", true, true);
   for (int64_t k = 0; k < share.run; ++k) {
     elements.push_back(first);
-    // Without overflow, so that neighbours are known to be neighbours.
+    // The additions do not overflow, so that LLVM knows that the elements are neighbours and merges accesses.
     if (k > 0) elements.back()[last - 1] = b.CreateAdd(first[last - 1], index(k), "", true, true);
   }
 }
@@ -28,7 +28,7 @@ const std::vector<ElementIndex>& GpuLowering::elementsInRegisters(const ElementS
                                                                   std::span<const int64_t> shape) {
   auto& elements = inRegisters_[{Shape(shape.begin(), shape.end()), share.run}];
   if (!elements.empty()) return elements;
-  // Where the thread is known, so that all later code may use them.
+  // After the definition of the thread's number, which dominates all later code.
   const Builder::InsertPointGuard guard(b);
   auto* known = llvm::cast<llvm::Instruction>(thread);
   b.SetInsertPoint(known->getParent(), std::next(known->getIterator()));
@@ -37,7 +37,7 @@ const std::vector<ElementIndex>& GpuLowering::elementsInRegisters(const ElementS
   const int64_t columns = last > 0 ? shape[last - 1] / share.run : 1;
   for (int64_t r = 0; r < share.perThread() / share.run; ++r) {
     if (last > 0 && columns % share.threads == 0) {
-      // All threads are in one row, known beforehand.
+      // All threads are in one row, whose index is a constant.
       const int64_t perRow = columns / share.threads;
       const size_t begin = elements.size();
       addRun(share, shape,
@@ -66,7 +66,7 @@ void GpuLowering::forRuns(std::span<const int64_t> shape,
   }
   const Scope scope(*this);
   const int64_t runs = share.elements / share.run;
-  // Positions of fewer than 2^31 elements are 32-bit numbers, which GPUs divide faster.
+  // Fewer than 2^31 elements are numbered by 32-bit integers, which GPUs divide faster.
   const bool isSmall = share.elements + share.threads <= INT32_MAX;
   Reg first = isSmall ? thread : b.CreateZExt(thread, b.getInt64Ty());
   const auto number = [&](int64_t i) { return llvm::ConstantInt::get(first->getType(), static_cast<uint64_t>(i)); };

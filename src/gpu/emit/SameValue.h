@@ -1,13 +1,13 @@
-// Whether two pieces of code compute the same value, judged by their form.
+// Whether two values are computed by the same expression.
 #pragma once
 
 #include "cpu/emit/View.h"
 
 namespace smalti::gpu {
 
-/// True only of equal values.
+/// True only if the values are equal.
 bool sameValue(cpu::Reg, cpu::Reg);
-/// The same elements of memory, in the same order.
+/// Whether the views have the same elements of memory in the same order.
 bool sameBox(const cpu::View&, const cpu::View&);
 
 }  // namespace smalti::gpu

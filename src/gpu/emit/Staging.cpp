@@ -25,41 +25,41 @@ class Staging {
   }
 
  private:
-  /// What is staged at once: rows of elements that are neighbours in the stage.
+  /// A chunk as rows of elements that are neighbours in the stage.
   struct Rows {
     int64_t rows = 0, inner = 0;                   ///< sizes
-    Reg firstRow = nullptr, firstInner = nullptr;  ///< in the operand
+    Reg firstRow = nullptr, firstInner = nullptr;  ///< first indices in the operand
     int64_t rowsEnd = 0, innerEnd = 0;             ///< sizes of the operand
-    bool rowsMayEnd = true, innerMayEnd = true;    ///< there may be less
+    bool rowsMayEnd = true, innerMayEnd = true;    ///< the operand may end within the chunk
     Reg rowStride = nullptr, innerStride = nullptr;
   };
 
   Reg number(int64_t i) { return b_.getInt32(static_cast<uint32_t>(i)); }
   Reg inStage(Reg place) { return b_.CreateGEP(b_.getInt8Ty(), to_, b_.CreateZExt(place, b_.getInt64Ty())); }
 
-  /// 16 bytes at a time. What is outside of the operand is 0.
+  /// Copies 16 bytes at a time with cp.async. Elements outside the operand are 0.
   void copyPieces() {
     const int64_t perPiece = o_.perPiece(), perRow = s_.inner / perPiece, all = s_.rows * perRow,
                   threads = l_.plan.threads;
-    // The threads take whole rows, if they can: what a thread takes next is the same number of rows further on.
+    // If the threads take whole rows, the next piece of a thread is in the same column, a constant number of rows on.
     const bool wholeRows = threads % perRow == 0;
     for (int64_t i = 0; i < all; i += threads) {
       const GpuLowering::Scope scope(l_);
       Reg piece = b_.CreateAdd(l_.thread, number(wholeRows ? 0 : i));
-      const int64_t ahead = wholeRows ? i / perRow : 0;
+      const int64_t rowOffset = wholeRows ? i / perRow : 0;
       const auto copy = [&] {
         Reg row = b_.CreateUDiv(piece, number(perRow)), column = b_.CreateURem(piece, number(perRow));
-        Reg place = ahead % 8 == 0
-                        ? b_.CreateAdd(stagedPlace(l_, o_, row, column), number(ahead * ProductTile::kRowBytes))
-                        : stagedPlace(l_, o_, b_.CreateAdd(row, number(ahead)), column);
+        Reg place = rowOffset % 8 == 0
+                        ? b_.CreateAdd(stagedPlace(l_, o_, row, column), number(rowOffset * ProductTile::kRowBytes))
+                        : stagedPlace(l_, o_, b_.CreateAdd(row, number(rowOffset)), column);
         Reg inRows = b_.CreateAdd(s_.firstRow, b_.CreateZExt(row, b_.getInt64Ty())),
             inner = b_.CreateAdd(s_.firstInner, b_.CreateZExt(b_.CreateMul(column, number(perPiece)), b_.getInt64Ty()));
         Reg offset = b_.CreateAdd(b_.CreateAdd(b_.CreateMul(inRows, s_.rowStride), b_.CreateMul(inner, s_.innerStride)),
-                                  b_.CreateMul(s_.rowStride, l_.index(ahead)));
+                                  b_.CreateMul(s_.rowStride, l_.index(rowOffset)));
         Reg bytes = number(StagedOperand::kPieceBytes);
         if (s_.rowsMayEnd || s_.innerMayEnd) {
-          Reg count = present(b_.CreateAdd(inRows, l_.index(ahead)), inner);
-          // Of a piece with nothing in it, the address is one of the operand's.
+          Reg count = present(b_.CreateAdd(inRows, l_.index(rowOffset)), inner);
+          // A piece without elements of the operand reads no bytes from the operand's first address.
           offset = b_.CreateSelect(b_.CreateICmpSGT(count, l_.index(0)), offset, l_.index(0));
           bytes = b_.CreateTrunc(b_.CreateMul(count, l_.index(o_.bytes())), b_.getInt32Ty());
         }
@@ -72,7 +72,7 @@ class Staging {
     }
   }
 
-  /// Of the elements of a piece from here on, how many the operand has.
+  /// The number of elements of the piece from this index on that are inside the operand.
   Reg present(Reg row, Reg inner) {
     Reg count = l_.index(o_.perPiece());
     if (s_.innerMayEnd) {
@@ -83,15 +83,15 @@ class Staging {
     return s_.rowsMayEnd ? b_.CreateSelect(b_.CreateICmpULT(row, l_.index(s_.rowsEnd)), count, l_.index(0)) : count;
   }
 
-  /// Operands of any strides, and those in shared memory, which no asynchronous copy reads. Consecutive threads take
-  /// elements that are neighbours in memory.
+  /// Copies element by element: operands with any strides, and those in shared memory, which cp.async cannot read.
+  /// Consecutive threads take elements that are neighbours in memory.
   void copyElements() {
-    const int64_t fastest = o_.turned ? s_.rows : s_.inner;
+    const int64_t fastest = o_.isTransposed ? s_.rows : s_.inner;
     const llvm::Align align(static_cast<uint64_t>(o_.bytes()));
     l_.loop(
         b_.CreateZExt(l_.thread, b_.getInt64Ty()), l_.index(s_.rows * s_.inner), l_.index(l_.plan.threads), [&](Reg i) {
           Reg slow = b_.CreateUDiv(i, l_.index(fastest)), fast = b_.CreateURem(i, l_.index(fastest));
-          Reg row = o_.turned ? fast : slow, column = o_.turned ? slow : fast;
+          Reg row = o_.isTransposed ? fast : slow, column = o_.isTransposed ? slow : fast;
           Reg narrow = b_.CreateTrunc(column, b_.getInt32Ty());
           Reg place =
               stagedPlace(l_, o_, b_.CreateTrunc(row, b_.getInt32Ty()), b_.CreateUDiv(narrow, number(o_.perPiece())));
@@ -119,9 +119,9 @@ class Staging {
 
 void findAlignment(GpuLowering& l, StagedOperand& o, bool inShared) {
   Builder& b = l.b;
-  const bool depthIsInner = o.depthInner != o.turned;
+  const bool depthIsInner = o.depthInner != o.isTransposed;
   Reg outer = depthIsInner ? o.sideStride : o.depthStride, inner = depthIsInner ? o.depthStride : o.sideStride;
-  if (o.turned || inShared || constantOf(inner) != 1) {
+  if (o.isTransposed || inShared || constantOf(inner) != 1) {
     o.aligned = b.getFalse();
     return;
   }

@@ -12,25 +12,25 @@ Reg Stream::slot(Reg value) {
 
 Reg Stream::stageAt(Reg stage) {
   return b_.CreateGEP(b_.getInt8Ty(), l_.sharedBase,
-                      b_.CreateMul(b_.CreateZExt(stage, b_.getInt64Ty()), l_.index(plan_.itemBytes)));
+                      b_.CreateMul(b_.CreateZExt(stage, b_.getInt64Ty()), l_.index(plan_.stageBytes)));
 }
 
-/// Of a stage: it is full, or free.
-Reg Stream::signal(bool full, Reg stage) {
+/// The `full` or `free` mbarrier of a stage.
+Reg Stream::mbarrier(bool full, Reg stage) {
   Reg number = b_.CreateAdd(b_.CreateZExt(stage, b_.getInt64Ty()), l_.index(full ? 0 : plan_.stages));
   return b_.CreateGEP(
       b_.getInt8Ty(), l_.sharedBase,
-      b_.CreateAdd(l_.index(plan_.signalsAt()), b_.CreateMul(number, l_.index(StreamPlan::kSignalBytes))));
+      b_.CreateAdd(l_.index(plan_.mbarriersAt()), b_.CreateMul(number, l_.index(StreamPlan::kMbarrierBytes))));
 }
-/// A word that is not 0 when the block ends early.
+/// The address of a word in shared memory that becomes 1 when the block ends early.
 Reg Stream::ended() {
   return b_.CreateConstInBoundsGEP1_64(
       b_.getInt8Ty(), l_.sharedBase,
-      static_cast<uint64_t>(plan_.signalsAt() + 2 * plan_.stages * StreamPlan::kSignalBytes));
+      static_cast<uint64_t>(plan_.mbarriersAt() + 2 * plan_.stages * StreamPlan::kMbarrierBytes));
 }
-void Stream::giveUp() {
+void Stream::endEarly() {
   // If products were in flight at the end of the kernel, ptxas would serialise all of them (its warning C7518).
-  if (plan_.crossesSteps && !copies_) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
+  if (plan_.pendingAcrossSteps && !copies_) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
   b_.CreateStore(b_.getInt32(1), ended(), true);
 }
 
@@ -41,11 +41,11 @@ void Stream::nextTurn(const Turn& t) {
   b_.CreateStore(b_.CreateXor(get(t.parity), b_.CreateZExt(wraps, b_.getInt32Ty())), t.parity);
 }
 
-void Stream::makeSignals() {
+void Stream::initMbarriers() {
   l_.byOneThread([&] {
     for (int s = 0; s < plan_.stages; ++s) {
-      l_.device.signalInit(b_, signal(true, number(s)), 1);
-      l_.device.signalInit(b_, signal(false, number(s)), l_.plan.threads / kWarp);
+      l_.device.mbarrierInit(b_, mbarrier(true, number(s)), 1);
+      l_.device.mbarrierInit(b_, mbarrier(false, number(s)), l_.plan.threads / kWarp);
     }
     b_.CreateStore(b_.getInt32(0), ended(), true);
     l_.device.publish(b_);
@@ -55,16 +55,16 @@ void Stream::makeSignals() {
 
 void Stream::begin(Reg first, Reg points, Reg step) {
   uses_ = {slot(number(0)), slot(number(0))};
-  last_ = slot(number(0));
-  held_ = slot(b_.getFalse());
-  if (plan_.byBoxes) return;
-  beginWalk(first, points, step);
+  lastStage_ = slot(number(0));
+  hasUnreleasedStage_ = slot(b_.getFalse());
+  if (plan_.usesTma) return;
+  beginCopies(first, points, step);
   for (int s = 0; s + 1 < plan_.stages; ++s) fetchNext();
 }
 
-// ---- the walk
+// ---- the next chunk to be copied
 
-void Stream::beginWalk(Reg first, Reg points, Reg step) {
+void Stream::beginCopies(Reg first, Reg points, Reg step) {
   points_ = points;
   step_ = step;
   Reg more = b_.CreateICmpSLT(first, points);
@@ -74,7 +74,7 @@ void Stream::beginWalk(Reg first, Reg points, Reg step) {
   }
   more_ = slot(more);
   point_ = slot(first);
-  item_ = slot(number(0));
+  chunkInStep_ = slot(number(0));
   fills_ = {slot(number(0)), slot(number(0))};
   for (const StreamedProduct& p : plan_.products) {
     places_.emplace_back();
@@ -83,16 +83,16 @@ void Stream::beginWalk(Reg first, Reg points, Reg step) {
       const StreamedOperand* o = p.operand(side);
       if (!o) continue;
       std::vector<Reg>& place = places_.back()[side];
-      if (plan_.byBoxes)
+      if (plan_.usesTma)
         place.assign(source_.bounds(o->block).size(), nullptr);
       else
         place.assign(1, nullptr);
-      for (Reg& r : place) r = plan_.byBoxes ? slot(number(0)) : slot(llvm::ConstantPointerNull::get(b_.getPtrTy()));
+      for (Reg& r : place) r = plan_.usesTma ? slot(number(0)) : slot(llvm::ConstantPointerNull::get(b_.getPtrTy()));
     }
   }
   l_.when(more, [&] {
-    lookUp();
-    if (hasConditions()) l_.when(b_.CreateNot(isItemNeeded()), [&] { walkOn(); });
+    lookUpBlocks();
+    if (hasConditions()) l_.when(b_.CreateNot(isNextChunkNeeded()), [&] { toNextNeededChunk(); });
   });
 }
 
@@ -100,13 +100,13 @@ bool Stream::hasConditions() const {
   return llvm::any_of(plan_.products, [](const StreamedProduct& p) { return p.condition != nullptr; });
 }
 
-/// i1: the step of the next item computes the item's product.
-Reg Stream::isItemNeeded() {
+/// i1: whether the step of the next chunk computes the chunk's product.
+Reg Stream::isNextChunkNeeded() {
   Reg needed = b_.getFalse();
   int64_t before = 0;
   for (size_t i = 0; i < plan_.products.size(); ++i) {
     const int64_t chunks = plan_.products[i].chunks;
-    Reg isOfProduct = b_.CreateICmpULT(b_.CreateSub(get(item_), number(before)), number(chunks));
+    Reg isOfProduct = b_.CreateICmpULT(b_.CreateSub(get(chunkInStep_), number(before)), number(chunks));
     Reg isComputed = needed_[i] ? get(needed_[i], b_.getInt1Ty()) : static_cast<Reg>(b_.getTrue());
     needed = b_.CreateOr(needed, b_.CreateAnd(isOfProduct, isComputed));
     before += chunks;
@@ -114,8 +114,8 @@ Reg Stream::isItemNeeded() {
   return needed;
 }
 
-/// Where the operands of the next item's step begin.
-void Stream::lookUp() {
+/// Computes where the operands begin in the step of the next chunk.
+void Stream::lookUpBlocks() {
   std::vector<Reg> inner;
   for (Reg i : inner_) inner.push_back(get(i, b_.getInt64Ty()));
   Reg point = get(point_, b_.getInt64Ty());
@@ -124,7 +124,7 @@ void Stream::lookUp() {
     if (p.condition) {
       const auto needed = source_.scalarAt(p.condition, point, inner);
       if (!needed) {
-        if (l_.failure) l_.failure = tl::unexpected(needed.error());
+        if (l_.status) l_.status = tl::unexpected(needed.error());
         return;
       }
       b_.CreateStore(*needed, needed_[i]);
@@ -135,11 +135,11 @@ void Stream::lookUp() {
       const size_t block = o->block;
       const auto starts = source_.blockAt(block, point, inner);
       if (!starts) {
-        if (l_.failure) l_.failure = tl::unexpected(starts.error());
+        if (l_.status) l_.status = tl::unexpected(starts.error());
         return;
       }
       const std::vector<Reg>& place = places_[i][side];
-      if (!plan_.byBoxes) {
+      if (!plan_.usesTma) {
         b_.CreateStore(cpu::elementPointer(b_, source_.array(block), *starts), place[0]);
         continue;
       }
@@ -148,25 +148,25 @@ void Stream::lookUp() {
   }
 }
 
-/// From an item to the next that is needed.
-void Stream::walkOn() {
-  if (!hasConditions()) return toNextItem();
+/// Advances to the next chunk that is needed.
+void Stream::toNextNeededChunk() {
+  if (!hasConditions()) return toNextChunk();
   auto *next = llvm::BasicBlock::Create(b_.getContext(), "walk", l_.function),
        *after = llvm::BasicBlock::Create(b_.getContext(), "walked", l_.function);
   b_.CreateBr(next);
   b_.SetInsertPoint(next);
-  toNextItem();
-  b_.CreateCondBr(b_.CreateAnd(get(more_, b_.getInt1Ty()), b_.CreateNot(isItemNeeded())), next, after);
+  toNextChunk();
+  b_.CreateCondBr(b_.CreateAnd(get(more_, b_.getInt1Ty()), b_.CreateNot(isNextChunkNeeded())), next, after);
   b_.SetInsertPoint(after);
 }
 
-/// From an item to the next: the last grid axis is the fastest.
-void Stream::toNextItem() {
-  int64_t items = 0;
-  for (const StreamedProduct& p : plan_.products) items += p.chunks;
-  Reg next = b_.CreateAdd(get(item_), number(1));
-  Reg stepEnds = b_.CreateICmpEQ(next, number(items));
-  b_.CreateStore(b_.CreateSelect(stepEnds, number(0), next), item_);
+/// Advances by one chunk; the last grid axis is the fastest.
+void Stream::toNextChunk() {
+  int64_t chunksPerStep = 0;
+  for (const StreamedProduct& p : plan_.products) chunksPerStep += p.chunks;
+  Reg next = b_.CreateAdd(get(chunkInStep_), number(1));
+  Reg stepEnds = b_.CreateICmpEQ(next, number(chunksPerStep));
+  b_.CreateStore(b_.CreateSelect(stepEnds, number(0), next), chunkInStep_);
   l_.when(stepEnds, [&] {
     Reg carries = b_.getTrue();
     for (size_t d = inner_.size(); d-- > 0;) {
@@ -179,16 +179,16 @@ void Stream::toNextItem() {
     b_.CreateStore(point, point_);
     Reg more = b_.CreateICmpSLT(point, points_);
     b_.CreateStore(more, more_);
-    l_.when(more, [&] { lookUp(); });
+    l_.when(more, [&] { lookUpBlocks(); });
   });
 }
 
-/// Emits `body` once per product, executed for the product of the next item. `chunk`: i32.
-void Stream::forProductOfItem(const std::function<void(size_t, Reg)>& body) {
-  int64_t before = 0;  // items of the step
+/// Emits `body` once per product and executes it for the product of the next chunk. `chunk`: its number, i32.
+void Stream::forNextProduct(const std::function<void(size_t, Reg)>& body) {
+  int64_t before = 0;  // chunks of earlier products in the step
   for (size_t i = 0; i < plan_.products.size(); ++i) {
     const int64_t chunks = plan_.products[i].chunks;
-    Reg chunk = b_.CreateSub(get(item_), number(before));
+    Reg chunk = b_.CreateSub(get(chunkInStep_), number(before));
     if (plan_.products.size() == 1)
       body(i, chunk);
     else
@@ -218,7 +218,7 @@ StagedOperand Stream::operand(const StreamedProduct& p, size_t side, Reg base) {
 void Stream::fetchNext() {
   l_.when(get(more_, b_.getInt1Ty()), [&] {
     Reg to = stageAt(get(fills_.stage));
-    forProductOfItem([&](size_t i, Reg chunk) {
+    forNextProduct([&](size_t i, Reg chunk) {
       const StreamedProduct& p = plan_.products[i];
       Reg depth = b_.CreateMul(b_.CreateZExt(chunk, b_.getInt64Ty()), l_.index(p.tile.depth()));
       for (size_t side = 0; side < 2; ++side) {
@@ -229,7 +229,7 @@ void Stream::fetchNext() {
       }
     });
     nextTurn(fills_);
-    walkOn();
+    toNextNeededChunk();
   });
   l_.device.commitCopies(b_);
 }
@@ -237,7 +237,7 @@ void Stream::fetchNext() {
 // ---- copies of boxes
 
 void Stream::copyBoxes(const StreamedProduct& p, size_t product, Reg chunk, Reg to, Reg full) {
-  l_.device.signalExpect(b_, full, p.tile.stageBytes());
+  l_.device.mbarrierExpect(b_, full, p.tile.stageBytes());
   for (size_t side = 0; side < 2; ++side) {
     if (!p.operand(side)) continue;
     const StreamedOperand& o = *p.operand(side);
@@ -262,17 +262,17 @@ void Stream::copyBoxes(const StreamedProduct& p, size_t product, Reg chunk, Reg 
   }
 }
 
-void Stream::copyItem() {
+void Stream::copyNext() {
   Reg stage = get(fills_.stage);
-  Reg to = stageAt(stage), full = signal(true, stage);
-  forProductOfItem([&](size_t i, Reg chunk) { copyBoxes(plan_.products[i], i, chunk, to, full); });
+  Reg to = stageAt(stage), full = mbarrier(true, stage);
+  forNextProduct([&](size_t i, Reg chunk) { copyBoxes(plan_.products[i], i, chunk, to, full); });
   nextTurn(fills_);
-  walkOn();
+  toNextNeededChunk();
 }
 
 void Stream::copyAll(Reg first, Reg points, Reg step) {
   copies_ = true;
-  beginWalk(first, points, step);
+  beginCopies(first, points, step);
   const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, l_.function); };
   auto *header = block("item"), *wait = block("free"), *waitOn = block("wait"), *copy = block("copy"),
        *after = block("copied");
@@ -282,21 +282,21 @@ void Stream::copyAll(Reg first, Reg points, Reg step) {
   // Stages are free at first: the phase before the first one has ended.
   b_.SetInsertPoint(wait);
   Reg parity = b_.CreateXor(get(fills_.parity), number(1));
-  b_.CreateCondBr(l_.device.signalTest(b_, signal(false, get(fills_.stage)), parity), copy, waitOn);
+  b_.CreateCondBr(l_.device.mbarrierTest(b_, mbarrier(false, get(fills_.stage)), parity), copy, waitOn);
   b_.SetInsertPoint(waitOn);
   b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateLoad(b_.getInt32Ty(), ended(), true), number(0)), wait, after);
   b_.SetInsertPoint(copy);
-  copyItem();
+  copyNext();
   b_.CreateBr(header);
   b_.SetInsertPoint(after);
   copies_ = false;
 }
 
-// ---- what multiplies
+// ---- the computing threads
 
 Reg Stream::next(bool forGroups) {
   Reg stage = get(uses_.stage);
-  if (!plan_.byBoxes) {
+  if (!plan_.usesTma) {
     l_.device.waitForCopies(b_, plan_.stages - 2);
     if (forGroups) l_.device.publish(b_);
     l_.device.barrier(b_);
@@ -305,24 +305,25 @@ Reg Stream::next(bool forGroups) {
   }
   auto *wait = llvm::BasicBlock::Create(b_.getContext(), "wait", l_.function),
        *full = llvm::BasicBlock::Create(b_.getContext(), "full", l_.function);
-  Reg at = signal(true, stage), parity = get(uses_.parity);
+  Reg at = mbarrier(true, stage), parity = get(uses_.parity);
   b_.CreateBr(wait);
   b_.SetInsertPoint(wait);
-  b_.CreateCondBr(l_.device.signalTest(b_, at, parity), full, wait);
+  b_.CreateCondBr(l_.device.mbarrierTest(b_, at, parity), full, wait);
   b_.SetInsertPoint(full);
   return stageAt(stage);
 }
 
 void Stream::advance() {
-  b_.CreateStore(get(uses_.stage), last_);
-  b_.CreateStore(b_.getTrue(), held_);
+  b_.CreateStore(get(uses_.stage), lastStage_);
+  b_.CreateStore(b_.getTrue(), hasUnreleasedStage_);
   nextTurn(uses_);
 }
 
 void Stream::release() {
-  if (!plan_.byBoxes) return;
-  l_.when(get(held_, b_.getInt1Ty()), [&] { l_.device.signalArrive(b_, signal(false, get(last_))); });
-  b_.CreateStore(b_.getFalse(), held_);
+  if (!plan_.usesTma) return;
+  l_.when(get(hasUnreleasedStage_, b_.getInt1Ty()),
+          [&] { l_.device.mbarrierArrive(b_, mbarrier(false, get(lastStage_))); });
+  b_.CreateStore(b_.getFalse(), hasUnreleasedStage_);
 }
 
 }  // namespace smalti::gpu

@@ -1,15 +1,16 @@
-// Operands of products on their way to shared memory across the steps of the grid (plan/StreamPlan.h).
+// Copies operands of products to shared memory across the steps of the grid (plan/StreamPlan.h).
 //
-// Which item is next is a walk of its own through the points of this block, the steps of the grid, and the chunks.
-// Either all threads copy:
+// The chunks are copied in the order in which they are multiplied. The copies have loops of their own over the points
+// of this block, the steps of the grid and the chunks of each step. Either all threads copy (cp.async):
 //
-//   begin: the first stages - 1 items are on their way
-//   each chunk of each product:  wait for its item; the item stages - 1 further on is on its way; multiply
+//   begin: start copying the first stages - 1 chunks
+//   for each chunk: wait for its copy; start copying the chunk that is stages - 1 further on; multiply
 //
-// Or one thread more copies boxes, as far ahead as there are free stages, and each stage has two signals:
+// Or an additional thread copies boxes with TMA as long as stages are free. Each stage has two mbarriers, which signal
+// when its data has arrived (`full`) and when all warps have read it (`free`):
 //
-//   it:      for all items:      wait for `free` of the stage; copy, which ends in `full`
-//   others:  for each product's: wait for `full`; multiply; `free`
+//   additional thread:  for each chunk: wait for `free` of the stage; copy, which completes `full`
+//   computing threads:  for each chunk: wait for `full`; multiply; arrive at `free`
 #pragma once
 
 #include "gpu/emit/GpuLowering.h"
@@ -22,11 +23,11 @@ namespace smalti::gpu {
 class StreamSource {
  public:
   virtual ~StreamSource() = default;
-  /// The first element of an input's block, by dimension of its array, at a point of the shared grid axes and the
-  /// indices of the others.
+  /// The first element of an input's block, by dimension of its array. The step is given by a point of the shared grid
+  /// axes and the indices of the other axes.
   virtual tl::expected<std::vector<Reg>, cpu::Unsupported> blockAt(size_t block, Reg point,
                                                                    std::span<const Reg> inner) = 0;
-  /// A scalar of the grid's indices alone, in such a step.
+  /// A scalar that only depends on grid indices and scalar prefetch, in such a step.
   virtual tl::expected<Reg, cpu::Unsupported> scalarAt(mlir::Value, Reg point, std::span<const Reg> inner) = 0;
   virtual const View& array(size_t block) = 0;
   /// The sizes of an input's block.
@@ -39,25 +40,25 @@ class Stream {
 
   const StreamPlan& plan() const { return plan_; }
 
-  /// Before the first step: this block takes the points from `first` on that are `step` apart. By all threads; where
-  /// boxes are copied, by those that compute.
+  /// Before the first step. This block takes the points first, first + step, …, below `points`. Executed by the
+  /// computing threads.
   void begin(Reg first, Reg points, Reg step);
-  /// Signals, by all threads of the block; a barrier.
-  void makeSignals();
-  /// All that the thread does that copies boxes.
+  /// Initialises the mbarriers. Executed by all threads of the block; contains a barrier.
+  void initMbarriers();
+  /// The code of the copying thread.
   void copyAll(Reg first, Reg points, Reg step);
-  /// The block ends before its last step: by all threads that compute, or by the one that copies.
-  void giveUp();
+  /// Before the block ends early. Executed by all computing threads, or by the copying one.
+  void endEarly();
 
-  /// Waits for the item that is multiplied next; its stage. `forGroups`: products of warp groups read it.
+  /// Waits for the next chunk and returns its stage. `forGroups`: products of warp groups read it.
   Reg next(bool forGroups);
-  /// That item is the last one.
+  /// Ends the use of that chunk, whose stage is then released by `release`.
   void advance();
-  /// The last item, if it has not been released, has been read by this warp: its stage may be filled again.
+  /// This warp has read the last chunk that `advance` ended: its stage may be filled again.
   void release();
 
  private:
-  /// The stage that is filled or used next, and whether that is the first, third, … time (parity 0) or the others.
+  /// The stage that is filled or used next, and the parity of its phase: 0 the first, third, … time.
   struct Turn {
     Reg stage = nullptr, parity = nullptr;  ///< slots
   };
@@ -66,18 +67,18 @@ class Stream {
   Reg slot(Reg value);
   Reg number(int64_t i) { return b_.getInt32(static_cast<uint32_t>(i)); }
   Reg stageAt(Reg number);
-  Reg signal(bool full, Reg stage);
+  Reg mbarrier(bool full, Reg stage);
   Reg ended();
   void nextTurn(const Turn&);
-  void beginWalk(Reg first, Reg points, Reg step);
+  void beginCopies(Reg first, Reg points, Reg step);
   void fetchNext();
-  void copyItem();
+  void copyNext();
   void copyBoxes(const StreamedProduct&, size_t product, Reg chunk, Reg to, Reg full);
-  void forProductOfItem(const std::function<void(size_t, Reg chunk)>&);
-  void lookUp();
-  void walkOn();
-  void toNextItem();
-  Reg isItemNeeded();
+  void forNextProduct(const std::function<void(size_t, Reg chunk)>&);
+  void lookUpBlocks();
+  void toNextNeededChunk();
+  void toNextChunk();
+  Reg isNextChunkNeeded();
   bool hasConditions() const;
   StagedOperand operand(const StreamedProduct&, size_t side, Reg base);
 
@@ -86,15 +87,16 @@ class Stream {
   const StreamPlan& plan_;
   StreamSource& source_;
   Reg points_ = nullptr, step_ = nullptr;
-  // Slots: whether there is a next item; its point, indices and number in its step; the stage of the last one used, and
-  // whether it is to be released.
-  Reg more_ = nullptr, point_ = nullptr, item_ = nullptr, last_ = nullptr, held_ = nullptr;
+  // Slots. Of the next chunk to be copied: whether there is one, its point, and its number in its step. Of the last
+  // chunk that was multiplied: its stage, and whether that has to be released.
+  Reg more_ = nullptr, point_ = nullptr, chunkInStep_ = nullptr, lastStage_ = nullptr, hasUnreleasedStage_ = nullptr;
   Turn fills_, uses_;
-  bool copies_ = false;  ///< what is emitted is done by the thread that copies
-  std::vector<Reg> inner_;
-  /// By product, of both operands in that step: its address, or its indices in the array.
+  bool copies_ = false;     ///< the code that is emitted belongs to the copying thread
+  std::vector<Reg> inner_;  ///< slots: indices of the other grid axes, of the next chunk to be copied
+  /// Slots, by product and operand: the address of its block in the step of the next chunk, or the indices in the
+  /// array.
   std::vector<std::array<std::vector<Reg>, 2>> places_;
-  std::vector<Reg> needed_;  ///< by product: whether that step computes it; null: each does
+  std::vector<Reg> needed_;  ///< slots, by product: whether that step computes it; null: all steps do
 };
 
 }  // namespace smalti::gpu

@@ -1,13 +1,13 @@
 // Products whose operands are staged in shared memory, by tensor cores or by multiply-adds of f32. Products are exact,
-// sums are in f32; of integers in i32.
+// sums are in f32; sums of integers are in i32.
 //
-//   stage 0 … stage s-2 are on their way
-//   for each chunk of the depth:
-//     wait for its stage; a barrier: it is there for all, and all have read the one before
-//     the chunk s-1 further on is on its way, to the stage that was read last
-//     multiply
+//   start copying the chunks 0 … s - 2 of K into the s stages
+//   for each chunk i:
+//     wait for its copy; barrier: all threads see the chunk, and all have read the one before
+//     start copying chunk i + s - 1 into the stage that was just read
+//     multiply chunk i
 //
-// Streamed products begin with stages that are on their way since the steps before (Stream.h).
+// Earlier steps have started the first copies of streamed products (Stream.h).
 #include <algorithm>
 
 #include "gpu/emit/Product.h"
@@ -19,7 +19,7 @@ namespace smalti::gpu {
 namespace {
 
 constexpr int64_t kRowBytes = ProductTile::kRowBytes;
-constexpr int64_t kSteps = kRowBytes / ProductTile::kStepBytes;  ///< instructions for the depth of a stage
+constexpr int64_t kSteps = kRowBytes / ProductTile::kStepBytes;  ///< instructions along K per stage
 
 class TensorProduct {
  public:
@@ -50,9 +50,9 @@ class TensorProduct {
         l_.loop(l_.index(0), l_.index(p_.n()), l_.index(t_.columns()), [&](Reg column) { tile(at, row, column); });
       });
     });
-    // Where all threads copy, a barrier stands before each chunk is multiplied. Since the last one stages have been
-    // read, and the result has been written.
-    if (!stream_ || !stream_->plan().byBoxes) l_.hazards.clear();
+    // If all threads copy, there is a barrier before each chunk is multiplied; since the last one, threads have only
+    // read stages and written the result.
+    if (!stream_ || !stream_->plan().usesTma) l_.hazards.clear();
     if (!keeps_) l_.hazards.note(l_.reads(p_.acc), {p_.made.memory});
   }
 
@@ -85,7 +85,7 @@ class TensorProduct {
         b_.CreateAdd(l_.index(l_.plan.stream.bytes()), b_.CreateMul(number, l_.index(t_.stageBytes()))));
   }
 
-  /// A chunk of the depth of both operands is on its way.
+  /// Starts copying a chunk of both operands.
   void fetch(Reg chunk, Reg row, Reg column) {
     Reg to = stage(chunk), depth = b_.CreateMul(chunk, l_.index(t_.depth()));
     if (p_.left.empty()) stageChunk(l_, lhs_, to, row, depth);
@@ -93,9 +93,9 @@ class TensorProduct {
                depth);
   }
 
-  /// The depth of one tile, from stages of this product's own.
+  /// Multiplies all chunks of one tile, with stages that only this product uses.
   void staged(Reg row, Reg column) {
-    l_.device.barrier(b_);  // all have read the stages of the product before, and written what these are to have
+    l_.device.barrier(b_);  // all have read the stages of the last product and written the operands of this one
     for (int64_t s = 0; s + 1 < t_.stages; ++s) {
       if (s < chunks_) fetch(l_.index(s), row, column);
       l_.device.commitCopies(b_);
@@ -104,17 +104,18 @@ class TensorProduct {
       l_.device.waitForCopies(b_, t_.stages - 2);
       if (groups()) l_.device.publish(b_);
       l_.device.barrier(b_);
-      Reg ahead = b_.CreateAdd(chunk, l_.index(t_.stages - 1));
-      l_.when(b_.CreateICmpSLT(ahead, l_.index(chunks_)), [&] { fetch(ahead, row, column); });
+      Reg prefetched = b_.CreateAdd(chunk, l_.index(t_.stages - 1));
+      l_.when(b_.CreateICmpSLT(prefetched, l_.index(chunks_)), [&] { fetch(prefetched, row, column); });
       l_.device.commitCopies(b_);
       multiply(stage(chunk), chunk);
       if (groups()) l_.device.groupWait(b_, 0, sums_, t_.sums(), sumOf(t_.dtype));
     });
   }
 
-  /// The depth of one step. With boxes, products of warp groups are under way while the next item is waited for.
+  /// Multiplies all chunks of one step. With TMA, products of warp groups are in flight during the wait for the next
+  /// chunk.
   void streamed() {
-    const bool overlaps = groups() && stream_->plan().byBoxes;
+    const bool overlaps = groups() && stream_->plan().usesTma;
     forChunks([&](Reg chunk) {
       multiply(stream_->next(groups()), chunk);
       if (overlaps) {
@@ -127,12 +128,12 @@ class TensorProduct {
       stream_->advance();
       stream_->release();
     });
-    if (!overlaps || stream_->plan().crossesSteps) return;
+    if (!overlaps || stream_->plan().pendingAcrossSteps) return;
     l_.device.groupWait(b_, 0, sums_, t_.sums(), sumOf(t_.dtype));
     stream_->release();
   }
 
-  /// Registers have no address: of a left operand that is there, each chunk has code of its own.
+  /// The loop over chunks is unrolled if the left operand is in registers, which cannot be indexed.
   void forChunks(const std::function<void(Reg)>& body) {
     if (p_.left.empty()) return l_.loop(l_.index(0), l_.index(chunks_), l_.index(1), body);
     for (int64_t chunk = 0; chunk < chunks_; ++chunk) body(l_.index(chunk));
@@ -168,10 +169,10 @@ class TensorProduct {
   }
 
   Reg sumAt(int64_t i) { return b_.CreateConstInBoundsGEP1_64(l_.sumType(t_), sums_, static_cast<uint64_t>(i)); }
-  Reg sumsAt(int64_t piece) { return sumAt(ProductTile::kPiece * piece); }
+  Reg sumsAt(int64_t fragment) { return sumAt(ProductTile::kFragmentSums * fragment); }
 
   void multiplyByGroups(Reg from, Reg chunk) {
-    constexpr int64_t kWarps = 4, kRows = 64, kMatrix = kRows * kRowBytes;  // of 64 × 64 elements
+    constexpr int64_t kWarps = 4, kRows = 64, kMatrix = kRows * kRowBytes;  // bytes of 64 × 64 16-bit elements
     const GroupProduct product{.columns = static_cast<int>(t_.columns()),
                                .dtype = t_.dtype,
                                .lhsDepthInner = lhs_.depthInner,
@@ -187,26 +188,27 @@ class TensorProduct {
     Reg adds = b_.getTrue();
     if (begins_) adds = b_.CreateNot(b_.CreateAnd(begins_, b_.CreateICmpEQ(chunk, l_.index(0))));
     l_.device.groupBegin(b_);
-    // 64 rows are as many bytes in either order: rows of the depth inside, or one matrix.
+    // 64 rows have the same size in both orders: as 64 rows along K, or as one matrix.
     constexpr int64_t kRowsBytes = kRows * kRowBytes;
     Reg left = placeOfWarp(from, b_.CreateMul(group, number(kRowsBytes))),
         right = placeOfWarp(from, number(t_.lhsBytes));
-    for (int64_t i = 0; i < t_.high; ++i)
+    for (int64_t i = 0; i < t_.fragmentsM; ++i)
       for (int64_t k = 0; k < kSteps; ++k) {
         const GroupOperand rhs{right, k * step(rhs_)};
         Reg addsHere = k == 0 ? adds : b_.getTrue();
         if (p_.left.empty()) {
-          l_.device.groupMma(b_, sumsAt(i * t_.wide), {left, i * groups * kRowsBytes + k * step(lhs_)}, rhs, addsHere,
-                             product);
+          l_.device.groupMma(b_, sumsAt(i * t_.fragmentsN), {left, i * groups * kRowsBytes + k * step(lhs_)}, rhs,
+                             addsHere, product);
           continue;
         }
         const int64_t fragment = (i * chunks_ + cpu::constantOf(chunk).value_or(0)) * kSteps + k;
-        l_.device.groupMma(b_, sumsAt(i * t_.wide), p_.left[static_cast<size_t>(fragment)], rhs, addsHere, product);
+        l_.device.groupMma(b_, sumsAt(i * t_.fragmentsN), p_.left[static_cast<size_t>(fragment)], rhs, addsHere,
+                           product);
       }
     l_.device.groupCommit(b_);
   }
 
-  /// An address in shared memory that is the same in all threads of a warp: descriptors of matrices are made of it.
+  /// An address in shared memory that ptxas knows to be uniform in the warp, for matrix descriptors.
   Reg placeOfWarp(Reg from, Reg offset) {
     const auto number = [&](Reg pointer) { return b_.CreatePtrToInt(pointer, b_.getInt64Ty()); };
     Reg at = b_.CreateTrunc(b_.CreateSub(number(from), number(l_.sharedBase)), b_.getInt32Ty());
@@ -218,36 +220,36 @@ class TensorProduct {
     Reg right = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(t_.lhsBytes));
     for (int64_t k = 0; k < kSteps; ++k) {
       std::vector<std::array<Reg, 4>> left;
-      for (int64_t i = 0; i < t_.high; ++i)
+      for (int64_t i = 0; i < t_.fragmentsM; ++i)
         left.push_back(matrices(lhs_, from,
                                 b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows)),
                                 k, true));
-      for (int64_t j = 0; j < t_.wide; j += 2) {
-        // Two pieces at once; the last of an odd number twice.
-        Reg second = number(std::min<int64_t>(j + 1, t_.wide - 1) - j);
-        Reg piece = b_.CreateAdd(number(j), b_.CreateMul(b_.CreateUDiv(lane_, number(16)), second));
-        Reg first = b_.CreateMul(b_.CreateAdd(across_, b_.CreateMul(piece, number(t_.warpsAcross))),
+      for (int64_t j = 0; j < t_.fragmentsN; j += 2) {
+        // One load for two fragments; the last of an odd number is loaded twice.
+        Reg second = number(std::min<int64_t>(j + 1, t_.fragmentsN - 1) - j);
+        Reg fragment = b_.CreateAdd(number(j), b_.CreateMul(b_.CreateUDiv(lane_, number(16)), second));
+        Reg first = b_.CreateMul(b_.CreateAdd(across_, b_.CreateMul(fragment, number(t_.warpsAcross))),
                                  number(ProductTile::kColumns));
         const std::array<Reg, 4> two = matrices(rhs_, right, first, k, false);
-        for (int64_t i = 0; i < t_.high; ++i)
-          for (int64_t of = 0; of < 2 && j + of < t_.wide; ++of)
-            l_.device.mma(b_, sumsAt(i * t_.wide + j + of), left[static_cast<size_t>(i)],
+        for (int64_t i = 0; i < t_.fragmentsM; ++i)
+          for (int64_t of = 0; of < 2 && j + of < t_.fragmentsN; ++of)
+            l_.device.mma(b_, sumsAt(i * t_.fragmentsN + j + of), left[static_cast<size_t>(i)],
                           std::span(two).subspan(static_cast<size_t>(2 * of), 2), t_.dtype);
       }
     }
   }
 
-  /// Each thread has two rows of each piece, eight apart, and two columns, which are neighbours.
+  /// Each thread has two rows of each fragment, which are eight apart, and two neighbouring columns.
   void multiplyByThreads(Reg from) {
     Reg right = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(t_.lhsBytes));
     Reg row = b_.CreateUDiv(lane_, number(4)), column = b_.CreateMul(b_.CreateURem(lane_, number(4)), number(2));
     std::vector<Reg> rows, columns;
-    for (int64_t i = 0; i < t_.high; ++i)
+    for (int64_t i = 0; i < t_.fragmentsM; ++i)
       for (const int64_t half : {0, 8})
         rows.push_back(
             b_.CreateAdd(b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows)),
                          b_.CreateAdd(row, number(half))));
-    for (int64_t j = 0; j < t_.wide; ++j)
+    for (int64_t j = 0; j < t_.fragmentsN; ++j)
       columns.push_back(b_.CreateAdd(
           b_.CreateMul(b_.CreateAdd(across_, number(j * t_.warpsAcross)), number(ProductTile::kColumns)), column));
     std::vector<Reg> sums;
@@ -258,10 +260,10 @@ class TensorProduct {
       for (Reg c : columns)
         for (auto& both : pairAlongDepth(rhs_, right, c, k)) y.push_back(both);
       for (size_t d = 0; d < kVector; ++d)
-        for (int64_t i = 0; i < t_.high; ++i)
-          for (int64_t j = 0; j < t_.wide; ++j)
-            for (int64_t e = 0; e < ProductTile::kPiece; ++e) {
-              Reg& sum = sums[static_cast<size_t>((i * t_.wide + j) * ProductTile::kPiece + e)];
+        for (int64_t i = 0; i < t_.fragmentsM; ++i)
+          for (int64_t j = 0; j < t_.fragmentsN; ++j)
+            for (int64_t e = 0; e < ProductTile::kFragmentSums; ++e) {
+              Reg& sum = sums[static_cast<size_t>((i * t_.fragmentsN + j) * ProductTile::kFragmentSums + e)];
               sum = b_.CreateIntrinsic(
                   llvm::Intrinsic::fma, {b_.getFloatTy()},
                   {x[static_cast<size_t>(2 * i + e / 2)][d], y[static_cast<size_t>(2 * j + e % 2)][d], sum});
@@ -270,10 +272,10 @@ class TensorProduct {
     for (int64_t i = 0; i < t_.sums(); ++i) b_.CreateStore(sums[static_cast<size_t>(i)], sumAt(i));
   }
 
-  static constexpr size_t kVector = 4;  ///< f32 of 16 bytes
+  static constexpr size_t kVector = 4;  ///< f32 in 16 bytes
 
   Reg inStage(Reg from, Reg place) { return b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateZExt(place, b_.getInt64Ty())); }
-  /// f32 that are neighbours in the stage.
+  /// Loads n f32 that are neighbours in the stage.
   template <size_t n>
   std::array<Reg, n> loadTogether(Reg at) {
     if constexpr (n == 1) return {b_.CreateAlignedLoad(b_.getFloatTy(), at, llvm::Align(4))};
@@ -283,7 +285,7 @@ class TensorProduct {
     for (size_t i = 0; i < n; ++i) each[i] = b_.CreateExtractElement(all, i);
     return each;
   }
-  /// Four elements along the depth, of one row or column.
+  /// Four elements of one row or column along K.
   std::array<Reg, kVector> alongDepth(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
     if (o.depthInner) return loadTogether<kVector>(inStage(from, stagedPlace(l_, o, side, number(depth / 4))));
     std::array<Reg, kVector> each{};
@@ -291,7 +293,7 @@ class TensorProduct {
       each[d] = loadTogether<1>(elementAt(o, from, side, depth + static_cast<int64_t>(d)))[0];
     return each;
   }
-  /// The same of a column and the next.
+  /// The same for a column and its right neighbour.
   std::array<std::array<Reg, kVector>, 2> pairAlongDepth(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
     if (o.depthInner)
       return {alongDepth(o, from, side, depth), alongDepth(o, from, b_.CreateAdd(side, number(1)), depth)};
@@ -303,22 +305,23 @@ class TensorProduct {
     }
     return both;
   }
-  /// Of an operand whose depth is outside.
+  /// The address of an element of an operand in which K is not the inner dimension.
   Reg elementAt(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
     Reg place = stagedPlace(l_, o, number(depth), b_.CreateUDiv(side, number(o.perPiece())));
     return inStage(from,
                    b_.CreateAdd(place, b_.CreateMul(b_.CreateURem(side, number(o.perPiece())), number(o.bytes()))));
   }
 
-  /// Four matrices of 8 rows of 16 bytes: of the left operand 16 rows from `first` on × 32 bytes of the depth; of the
-  /// right one 8 columns from each lane's `first` on × 32 bytes of the depth. `step` counts those.
+  /// Loads four matrices of 8 rows of 16 bytes. Of the left operand: 16 rows from `first` on × 32 bytes of K. Of the
+  /// right one: 8 columns from each lane's `first` on × 32 bytes of K. `step`: which 32 bytes.
   std::array<Reg, 4> matrices(const StagedOperand& o, Reg from, Reg first, int64_t step, bool isLeft) {
     Reg inEight = b_.CreateURem(lane_, number(8)), eighth = b_.CreateUDiv(lane_, number(8));
     Reg low = b_.CreateURem(eighth, number(2)), high = b_.CreateUDiv(eighth, number(2));
-    Reg sideStep = isLeft ? low : number(0), depthStep = isLeft ? high : low;  // in eights, in pieces
+    // In units of 8 elements, and of 16 bytes.
+    Reg sideStep = isLeft ? low : number(0), depthStep = isLeft ? high : low;
     Reg side = b_.CreateAdd(first, b_.CreateMul(sideStep, number(8)));
     Reg depthPiece = b_.CreateAdd(number(2 * step), depthStep);
-    // With the depth along the rows of the stage a matrix is 8 of the side; else 8 of the depth, and is transposed.
+    // A row of the matrix is an index of the side, or of K if that is not the inner dimension; then it is transposed.
     Reg row = b_.CreateAdd(o.depthInner ? side : b_.CreateMul(depthPiece, number(o.perPiece())), inEight);
     Reg piece = o.depthInner ? depthPiece : b_.CreateUDiv(side, number(o.perPiece()));
     Reg place = stagedPlace(l_, o, row, piece);
@@ -328,16 +331,16 @@ class TensorProduct {
 
   void storeTile(const ElementIndex& batch, Reg firstRow, Reg firstColumn) {
     Reg inRow = b_.CreateUDiv(lane_, number(4)), inColumn = b_.CreateMul(b_.CreateURem(lane_, number(4)), number(2));
-    for (int64_t i = 0; i < t_.high; ++i)
-      for (int64_t j = 0; j < t_.wide; ++j)
-        for (int64_t e = 0; e < ProductTile::kPiece; ++e) {
+    for (int64_t i = 0; i < t_.fragmentsM; ++i)
+      for (int64_t j = 0; j < t_.fragmentsN; ++j)
+        for (int64_t e = 0; e < ProductTile::kFragmentSums; ++e) {
           Reg row =
               b_.CreateAdd(b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows)),
                            b_.CreateAdd(inRow, number(8 * (e / 2))));
           Reg column = b_.CreateAdd(
               b_.CreateMul(b_.CreateAdd(across_, number(j * t_.warpsAcross)), number(ProductTile::kColumns)),
               b_.CreateAdd(inColumn, number(e % 2)));
-          Reg sum = b_.CreateLoad(l_.sumType(t_), sumAt(ProductTile::kPiece * (i * t_.wide + j) + e));
+          Reg sum = b_.CreateLoad(l_.sumType(t_), sumAt(ProductTile::kFragmentSums * (i * t_.fragmentsN + j) + e));
           storeSum(l_, p_, batch, b_.CreateAdd(firstRow, b_.CreateZExt(row, b_.getInt64Ty())),
                    b_.CreateAdd(firstColumn, b_.CreateZExt(column, b_.getInt64Ty())), sum);
         }
@@ -351,8 +354,8 @@ class TensorProduct {
   Reg sums_;
   StagedOperand lhs_, rhs_;
   int64_t chunks_;
-  Stream* stream_;  ///< null: of this product alone
-  Reg begins_;      ///< i1: sums are 0 before, whatever they are; null: never
+  Stream* stream_;  ///< null: the stages are this product's own
+  Reg begins_;      ///< i1: the sums begin at 0 instead of their values; null: never
   Reg lane_ = nullptr, down_ = nullptr, across_ = nullptr;
 };
 

@@ -23,13 +23,13 @@ namespace smalti::gpu {
 namespace {
 
 constexpr size_t kStackBytes = size_t{256} << 10, kPageBytes = 4096;
-/// In which swizzled addresses repeat.
+/// The period of the 128-byte swizzle.
 constexpr size_t kSharedAlignment = 1024;
 constexpr int32_t kCopyBytes = 16;
 /// Loop iterations between two checks of the stop flag.
 constexpr int64_t kIterationsPerCheck = 1024;
 
-/// Stacks of one thread of the process, kept for the next block. The lowest page of each may not be touched.
+/// Stacks of one thread of the process, kept for the next block. The lowest page of each is a guard page.
 class Stacks {
  public:
   ~Stacks() {
@@ -52,34 +52,35 @@ class Stacks {
 };
 thread_local Stacks stacks;
 
-enum class FibreState : uint8_t { ready, atBarrier, atShuffle, atSignal, looking, done };
+enum class FibreState : uint8_t { ready, atBarrier, atShuffle, atMbarrier, looking, done };
 
-/// 16 bytes on their way.
+/// A copy of 16 bytes in flight.
 struct PendingCopy {
   std::byte* to;
   const std::byte* from;
   int32_t bytes;
 };
-/// A box of an array on its way.
+/// A copy of a box of an array in flight.
 struct PendingBox {
   std::byte* to;
   HostTensorMap map;
-  void* signal;
+  void* mbarrier;
   std::array<int32_t, TensorMap::kMaxDimensions> at;
 };
-/// What counts arrivals and bytes. A phase of parity 0 is the first.
-struct Signal {
-  int32_t arrivals = 0, missing = 0;   ///< of a phase; of this one
-  int64_t bytes = 0;                   ///< that are still to come
-  int32_t parity = 0;                  ///< of the phase that has not ended
-  std::map<int32_t, int32_t> lanes{};  ///< by warp: those that have come
-  void look() {
+/// Counts arrivals and bytes. The first phase has parity 0.
+struct Mbarrier {
+  int32_t arrivals = 0, missing = 0;   ///< arrivals per phase; those that this phase still waits for
+  int64_t bytes = 0;                   ///< bytes that this phase still waits for
+  int32_t parity = 0;                  ///< parity of the current phase
+  std::map<int32_t, int32_t> lanes{};  ///< by warp: lanes that have arrived
+  void endPhaseIfComplete() {
     if (missing != 0 || bytes != 0) return;
     parity ^= 1;
     missing = arrivals;
   }
 };
-/// Of a left operand in registers, what the four threads of its rows have together: 16 elements of 16 bits of two rows.
+/// A left operand in registers: 16 elements of 16 bits in each of two rows, which the four threads of these rows have
+/// together.
 using LeftFragment = std::array<std::array<uint16_t, 16>, 2>;
 struct PendingProduct {
   void* sums;
@@ -92,11 +93,11 @@ struct PendingProduct {
 struct Fibre {
   FibreState state = FibreState::ready;
   bool begun = false;
-  int32_t site = 0, expected = 0;  ///< of the barrier: its number, the threads that come to it
-  const Signal* signal = nullptr;  ///< that it waits for
+  int32_t site = 0, expected = 0;      ///< of the barrier that it waits at: its number, the threads that must reach it
+  const Mbarrier* mbarrier = nullptr;  ///< the mbarrier that it waits for
   int32_t parity = 0;
   int64_t shuffles = 0, iterations = 0;
-  std::deque<std::vector<PendingCopy>> copies;       ///< groups, and at the end those that are in none yet
+  std::deque<std::vector<PendingCopy>> copies;       ///< groups; the last one is not committed yet
   std::deque<std::vector<PendingProduct>> products;  ///< likewise
   ucontext_t context{};
   jmp_buf at{};
@@ -126,7 +127,7 @@ class Block {
   std::byte* shared() { return shared_; }
   bool stopped() const { return stopped_; }
   Fibre& fibre() { return fibres_[static_cast<size_t>(current_)]; }
-  /// What the thread has given to the exchange of this number; of up to kWords words.
+  /// The words, up to kWords, that a thread contributes to the shuffle of this number.
   int32_t* given(int64_t exchange, int32_t thread) {
     return &values_[static_cast<size_t>(((exchange % 2) * launch_.threads + thread) * kWords)];
   }
@@ -141,14 +142,14 @@ class Block {
     _longjmp(scheduler_, 1);
   }
   void body() { body_(); }
-  /// Null, and the block fails: there is none at this address.
-  Signal* signalAt(void* at) {
-    const auto found = signals_.find(at);
-    if (found != signals_.end()) return &found->second;
+  /// Null, and the block fails, if there is none at this address.
+  Mbarrier* mbarrierAt(void* at) {
+    const auto found = mbarriers_.find(at);
+    if (found != mbarriers_.end()) return &found->second;
     trouble_ = "a signal is used before it is initialised";
     return nullptr;
   }
-  void makeSignal(void* at, int32_t arrivals) { signals_[at] = {.arrivals = arrivals, .missing = arrivals}; }
+  void makeMbarrier(void* at, int32_t arrivals) { mbarriers_[at] = {.arrivals = arrivals, .missing = arrivals}; }
   void start(const PendingBox& box) {
     if (atOnce())
       complete(box);
@@ -164,7 +165,7 @@ class Block {
   bool resume(int32_t thread);
   void shuffleOrder();
   bool releaseWarps();
-  bool releaseSignals(bool all);
+  bool releaseMbarriers(bool all);
   bool releaseBarriers();
   bool completeBox();
   void complete(const PendingBox&);
@@ -177,13 +178,13 @@ class Block {
   const std::function<void()>& body_;
   std::vector<Fibre> fibres_;
   static constexpr int32_t kWords = 6;
-  std::vector<int32_t> values_;  ///< what is exchanged: of every other exchange, by thread
+  std::vector<int32_t> values_;  ///< what threads contribute to even and to odd shuffles, by thread
   std::byte* shared_;
   std::vector<int32_t> order_;
   uint64_t random_;
   int32_t current_ = 0;
   bool stopped_ = false;
-  std::map<void*, Signal> signals_;
+  std::map<void*, Mbarrier> mbarriers_;
   std::vector<PendingBox> boxes_;
   std::optional<std::string> trouble_;
   jmp_buf scheduler_{};
@@ -239,11 +240,11 @@ bool Block::releaseWarps() {
   return any;
 }
 
-/// `all`: those whose phase has not ended, too, which look again.
-bool Block::releaseSignals(bool all) {
+/// `all`: also fibres whose phase has not ended, which test it again.
+bool Block::releaseMbarriers(bool all) {
   bool any = false;
   for (Fibre& f : fibres_)
-    if (f.state == FibreState::atSignal && (all || f.signal->parity != f.parity)) {
+    if (f.state == FibreState::atMbarrier && (all || f.mbarrier->parity != f.parity)) {
       f.state = FibreState::ready;
       any = true;
     }
@@ -291,9 +292,9 @@ void Block::complete(const PendingBox& box) {
         std::memset(element, 0, static_cast<size_t>(map.elementBytes));
     }
   }
-  if (Signal* signal = signalAt(box.signal)) {
-    signal->bytes -= kCopyBytes * pieces;
-    signal->look();
+  if (Mbarrier* mbarrier = mbarrierAt(box.mbarrier)) {
+    mbarrier->bytes -= kCopyBytes * pieces;
+    mbarrier->endPhaseIfComplete();
   }
 }
 
@@ -308,14 +309,14 @@ bool Block::completeBox() {
 }
 
 std::string Block::waiting() const {
-  const ptrdiff_t signals = count(FibreState::atSignal);
+  const ptrdiff_t atMbarriers = count(FibreState::atMbarrier);
   return fmt::format("of {} threads {} wait at a barrier, {} in a shuffle, {}and {} have ended", launch_.threads,
                      count(FibreState::atBarrier) + count(FibreState::looking), count(FibreState::atShuffle),
-                     signals ? fmt::format("{} for a signal, ", signals) : "", count(FibreState::done));
+                     atMbarriers ? fmt::format("{} for a signal, ", atMbarriers) : "", count(FibreState::done));
 }
 
 std::optional<std::string> Block::run() {
-  bool lookedAgain = false;  // all that wait for a signal: since anything else has happened
+  bool lookedAgain = false;  // whether all fibres at mbarriers have tested them since the last event
   for (;;) {
     const ptrdiff_t ended = count(FibreState::done);
     for (const int32_t t : order_)
@@ -323,15 +324,15 @@ std::optional<std::string> Block::run() {
         return fmt::format("there is no memory for the stacks of {} threads", launch_.threads);
     if (trouble_) return trouble_;
     const bool moved = count(FibreState::done) != ended;
-    if (releaseWarps() || releaseSignals(false) || releaseBarriers() || completeBox()) {
+    if (releaseWarps() || releaseMbarriers(false) || releaseBarriers() || completeBox()) {
       lookedAgain = false;
       continue;
     }
     const auto all = static_cast<ptrdiff_t>(fibres_.size());
     if (count(FibreState::done) == all) return std::nullopt;
-    const ptrdiff_t looking = count(FibreState::looking), signals = count(FibreState::atSignal);
-    if (looking > 0 && looking + signals + count(FibreState::done) == all) {
-      // The same for all threads until they come together again.
+    const ptrdiff_t looking = count(FibreState::looking), atMbarriers = count(FibreState::atMbarrier);
+    if (looking > 0 && looking + atMbarriers + count(FibreState::done) == all) {
+      // The flag is the same for all threads until all of them test it again.
       if (launch_.stop) stopped_ = launch_.stop->load(std::memory_order_relaxed);
       if (launch_.seed != 0) shuffleOrder();
       for (Fibre& f : fibres_)
@@ -339,10 +340,10 @@ std::optional<std::string> Block::run() {
       lookedAgain = false;
       continue;
     }
-    // A fibre that waits for a signal may find that the block has ended.
-    if (signals == 0 || (lookedAgain && !moved)) return waiting();
+    // A fibre that waits for an mbarrier may find that the block has ended.
+    if (atMbarriers == 0 || (lookedAgain && !moved)) return waiting();
     lookedAgain = true;
-    releaseSignals(true);
+    releaseMbarriers(true);
   }
 }
 
@@ -370,36 +371,36 @@ void hostPartBarrier(int32_t site, int32_t threads) {
   running->wait(FibreState::atBarrier);
 }
 
-void hostSignalInit(void* signal, int32_t arrivals) { running->makeSignal(signal, arrivals); }
+void hostMbarrierInit(void* mbarrier, int32_t arrivals) { running->makeMbarrier(mbarrier, arrivals); }
 
-void hostSignalExpect(void* signal, int32_t bytes) {
-  Signal* s = running->signalAt(signal);
+void hostMbarrierExpect(void* mbarrier, int32_t bytes) {
+  Mbarrier* s = running->mbarrierAt(mbarrier);
   if (!s) return;
   s->bytes += bytes;
   --s->missing;
-  s->look();
+  s->endPhaseIfComplete();
 }
 
-void hostSignalArrive(void* signal) {
-  Signal* s = running->signalAt(signal);
+void hostMbarrierArrive(void* mbarrier) {
+  Mbarrier* s = running->mbarrierAt(mbarrier);
   if (!s || ++s->lanes[running->thread() / kWarp] < kWarp) return;
   s->lanes.erase(running->thread() / kWarp);
   --s->missing;
-  s->look();
+  s->endPhaseIfComplete();
 }
 
-int32_t hostSignalTest(void* signal, int32_t parity) {
-  const Signal* s = running->signalAt(signal);
+int32_t hostMbarrierTest(void* mbarrier, int32_t parity) {
+  const Mbarrier* s = running->mbarrierAt(mbarrier);
   if (s && s->parity == parity) {
-    running->fibre().signal = s;
+    running->fibre().mbarrier = s;
     running->fibre().parity = parity;
-    running->wait(FibreState::atSignal);
+    running->wait(FibreState::atMbarrier);
   }
   return s && s->parity != parity ? 1 : 0;
 }
 
-void hostCopyBox(void* to, const HostTensorMap& map, void* signal, const int32_t (&at)[TensorMap::kMaxDimensions]) {
-  PendingBox box{.to = static_cast<std::byte*>(to), .map = map, .signal = signal, .at = {}};
+void hostCopyBox(void* to, const HostTensorMap& map, void* mbarrier, const int32_t (&at)[TensorMap::kMaxDimensions]) {
+  PendingBox box{.to = static_cast<std::byte*>(to), .map = map, .mbarrier = mbarrier, .at = {}};
   std::ranges::copy(at, box.at.begin());
   running->start(box);
 }
@@ -443,9 +444,9 @@ Sum factor(const void* at, DType dtype) {
   }
 }
 
-/// Of the 4 · E elements of 16 bytes of a row, E are in a word. The element (row, k) of the left operand is in lane
+/// A word contains E elements, and 16 bytes of a row 4 · E. The element (row, k) of the left operand is in lane
 /// 4·(row mod 8) + (k mod 4E) / E, in the word (row ≥ 8) + 2·(k ≥ 4E); (k, column) of the right one in lane
-/// 4·column + (k mod 4E) / E, in the word k ≥ 4E; in the word it is number k mod E.
+/// 4·column + (k mod 4E) / E, in the word k ≥ 4E; its number in the word is k mod E.
 template <class Sum>
 void multiplyByWarp(Block& b, Sum* sums, DType dtype, int64_t number, int32_t lane, int32_t first) {
   const auto bytes = static_cast<int32_t>(storage_bytes(dtype)), inWord = 4 / bytes;
@@ -505,9 +506,9 @@ void complete(const PendingCopy& c) {
   std::memset(c.to + c.bytes, 0, static_cast<size_t>(kCopyBytes - c.bytes));
 }
 
-/// An element of an operand of a warp group's product: rows of 128 bytes, eight of which follow each other; bits 4 to 6
-/// of its address are xored with bits 7 to 9 (PTX ISA, "Swizzling Modes", 128-Byte swizzling). `side`: its row or
-/// column. Only elements of 16 bits may have the depth outside.
+/// An element of an operand of a warp group's product, in rows of 128 bytes, eight after each other; bits 4 to 6 of its
+/// address are xored with bits 7 to 9 (PTX ISA, "Swizzling Modes", 128-Byte swizzling). `side`: its row or
+/// column. Only for 16-bit elements may K not be the inner dimension.
 template <class Sum>
 Sum operandAt(const std::byte* base, int64_t side, int64_t depth, bool depthInner, int64_t stride, DType dtype) {
   constexpr int64_t kRow = 128, kEightRows = 8 * kRow, kInner = 64;
@@ -521,7 +522,7 @@ Sum operandAt(const std::byte* base, int64_t side, int64_t depth, bool depthInne
   return factor<Sum>(reinterpret_cast<const void*>(address), dtype);
 }
 
-/// What this thread has of a warp group's product (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNkK").
+/// Computes this thread's sums of a warp group's product (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNkK").
 template <class Sum>
 void complete(const PendingProduct& p, int32_t thread) {
   constexpr int64_t kMaxDepth = 32;
@@ -534,13 +535,13 @@ void complete(const PendingProduct& p, int32_t thread) {
       left[k] = g.lhsInRegisters
                     ? factor<Sum>(&p.fragment[static_cast<size_t>(half)][static_cast<size_t>(k)], g.dtype)
                     : operandAt<Sum>(p.left, firstRow + 8 * half, k, g.lhsDepthInner, g.lhsStride, g.dtype);
-    for (int64_t piece = 0; piece < g.columns / 8; ++piece)
+    for (int64_t fragment = 0; fragment < g.columns / 8; ++fragment)
       for (int64_t e = 0; e < 2; ++e) {
-        Sum& sum = static_cast<Sum*>(p.sums)[4 * piece + 2 * half + e];
+        Sum& sum = static_cast<Sum*>(p.sums)[4 * fragment + 2 * half + e];
         if (!p.adds) sum = 0;
         for (int64_t k = 0; k < depth; ++k)
           sum += left[k] *
-                 operandAt<Sum>(p.right, 8 * piece + 2 * (lane % 4) + e, k, g.rhsDepthInner, g.rhsStride, g.dtype);
+                 operandAt<Sum>(p.right, 8 * fragment + 2 * (lane % 4) + e, k, g.rhsDepthInner, g.rhsStride, g.dtype);
       }
   }
 }
@@ -585,7 +586,7 @@ void hostGroupMma(void* sums, const void* left, const void* right, bool adds, co
 }
 void hostGroupMma(void* sums, const int32_t (&left)[4], const void* right, bool adds, const GroupProduct& product) {
   PendingProduct p{sums, nullptr, static_cast<const std::byte*>(right), adds, product};
-  // Words 0 and 1 are of the depth 0 … 7 of a row and of the row 8 further on, words 2 and 3 of 8 … 15.
+  // Words 0 and 1 have elements 0 … 7 along K of a row and of the row 8 further on, words 2 and 3 elements 8 … 15.
   for (int32_t lanes = 0; lanes < 4; ++lanes) {
     const auto column = static_cast<size_t>(2 * (running->thread() % 4 ^ lanes));
     for (size_t w = 0; w < 4; ++w) {

@@ -1,10 +1,10 @@
-// The threads of a block in this process: each is a fibre, which runs until it comes to a barrier or a shuffle.
+// Runs the threads of a block in this process: each is a fibre, which runs until it reaches a barrier or a shuffle.
 //
-// What a GPU leaves undefined is found here: a barrier that not all threads come to (CUDA C++ Programming Guide,
-// "Synchronization Functions"), a shuffle that not all lanes of a warp take part in (PTX ISA, shfl.sync). Between two
-// barriers the threads run in an order of the seed's: what depends on it is a race. What a GPU does some time before a
-// wait (copies to shared memory, products of warp groups) is done in the wait, or at once where the seed says so: a
-// wait that is missing, and memory that is written again too early, show as other results.
+// Detects what is undefined on a GPU: a barrier that not all threads reach (CUDA C++ Programming Guide,
+// "Synchronization Functions"), and a shuffle in which not all lanes of a warp take part (PTX ISA, shfl.sync). The seed
+// determines the order of the threads between two barriers; results that depend on it reveal a race. Asynchronous
+// operations (copies to shared memory, products of warp groups) complete in the wait for them or, depending on the
+// seed, immediately; a missing wait, or memory that is overwritten too early, changes the results.
 #pragma once
 
 #include <atomic>
@@ -25,11 +25,11 @@ struct BlockLaunch {
   const std::atomic<bool>* stop = nullptr;  ///< not owned; may be null
 };
 
-/// Runs `body` in each thread of the block, in this thread of the process. What went wrong: where threads wait for each
-/// other at different places, as a sentence without a full stop.
+/// Runs `body` in each thread of the block, in this thread of the process. Returns an error, as a sentence without a
+/// full stop, if threads wait for each other at different places.
 std::optional<std::string> runBlock(const BlockLaunch&, const std::function<void()>& body);
 
-/// The primitives (gpu/device/Primitives.h) of the thread that runs.
+/// The primitives (gpu/device/Primitives.h), called by the running fibre.
 int32_t hostThread();
 int32_t hostBlock();
 int32_t hostBlocks();
@@ -39,11 +39,11 @@ void hostWarpBarrier();
 void hostMma(void* sums, DType, const int32_t (&left)[4], const int32_t (&right)[2]);
 void hostLoadMatrices(int32_t (&words)[4], const void* row, int32_t transposed);
 void hostPartBarrier(int32_t site, int32_t threads);
-void hostSignalInit(void* signal, int32_t arrivals);
-void hostSignalExpect(void* signal, int32_t bytes);
-void hostSignalArrive(void* signal);
-int32_t hostSignalTest(void* signal, int32_t parity);
-void hostCopyBox(void* to, const HostTensorMap& map, void* signal, const int32_t (&at)[TensorMap::kMaxDimensions]);
+void hostMbarrierInit(void* mbarrier, int32_t arrivals);
+void hostMbarrierExpect(void* mbarrier, int32_t bytes);
+void hostMbarrierArrive(void* mbarrier);
+int32_t hostMbarrierTest(void* mbarrier, int32_t parity);
+void hostCopyBox(void* to, const HostTensorMap& map, void* mbarrier, const int32_t (&at)[TensorMap::kMaxDimensions]);
 void hostGroupBegin();
 void hostGroupCommit();
 void hostGroupWait(int32_t groups);

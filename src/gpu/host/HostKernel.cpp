@@ -18,7 +18,7 @@ int32_t smaltiGpuHostThread() { return hostThread(); }
 int32_t smaltiGpuHostBlock() { return hostBlock(); }
 int32_t smaltiGpuHostBlocks() { return hostBlocks(); }
 void smaltiGpuHostBarrier(int32_t site) { hostBarrier(site); }
-int32_t smaltiGpuHostHere(int32_t number) { return number; }
+int32_t smaltiGpuHostOpaqueCopy(int32_t number) { return number; }
 void smaltiGpuHostWarpBarrier() { hostWarpBarrier(); }
 int32_t smaltiGpuHostShuffle(int32_t bits, int32_t laneMask) { return hostShuffle(bits, laneMask); }
 void smaltiGpuHostMma(void* sums, int32_t a0, int32_t a1, int32_t a2, int32_t a3, int32_t b0, int32_t b1,
@@ -36,13 +36,13 @@ void smaltiGpuHostGroupBegin() { hostGroupBegin(); }
 void smaltiGpuHostGroupCommit() { hostGroupCommit(); }
 void smaltiGpuHostGroupWait(void*, int32_t groups) { hostGroupWait(groups); }
 void smaltiGpuHostPartBarrier(int32_t site, int32_t threads) { hostPartBarrier(site, threads); }
-void smaltiGpuHostSignalInit(void* signal, int32_t arrivals) { hostSignalInit(signal, arrivals); }
-void smaltiGpuHostSignalExpect(void* signal, int32_t bytes) { hostSignalExpect(signal, bytes); }
-void smaltiGpuHostSignalArrive(void* signal) { hostSignalArrive(signal); }
-int32_t smaltiGpuHostSignalTest(void* signal, int32_t parity) { return hostSignalTest(signal, parity); }
-void smaltiGpuHostCopyBox(void* to, const HostTensorMap* map, void* signal, int32_t a, int32_t b, int32_t c, int32_t d,
-                          int32_t e) {
-  hostCopyBox(to, *map, signal, {a, b, c, d, e});
+void smaltiGpuHostMbarrierInit(void* mbarrier, int32_t arrivals) { hostMbarrierInit(mbarrier, arrivals); }
+void smaltiGpuHostMbarrierExpect(void* mbarrier, int32_t bytes) { hostMbarrierExpect(mbarrier, bytes); }
+void smaltiGpuHostMbarrierArrive(void* mbarrier) { hostMbarrierArrive(mbarrier); }
+int32_t smaltiGpuHostMbarrierTest(void* mbarrier, int32_t parity) { return hostMbarrierTest(mbarrier, parity); }
+void smaltiGpuHostCopyBox(void* to, const HostTensorMap* map, void* mbarrier, int32_t a, int32_t b, int32_t c,
+                          int32_t d, int32_t e) {
+  hostCopyBox(to, *map, mbarrier, {a, b, c, d, e});
 }
 void smaltiGpuHostGroupMma(void* sums, const std::byte* left, int32_t leftOffset, const std::byte* right,
                            int32_t rightOffset, int32_t adds, int32_t columns, int32_t dtype, int32_t lhsDepthInner,
@@ -75,8 +75,8 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
                                        {kBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostBarrier)},
                                        {kShuffleSymbol, reinterpret_cast<void*>(&smaltiGpuHostShuffle)},
                                        {kWarpBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostWarpBarrier)},
-                                       {kHereSymbol, reinterpret_cast<void*>(&smaltiGpuHostHere)},
-                                       {kSameSymbol, reinterpret_cast<void*>(&smaltiGpuHostHere)},
+                                       {kOpaqueCopySymbol, reinterpret_cast<void*>(&smaltiGpuHostOpaqueCopy)},
+                                       {kSameSymbol, reinterpret_cast<void*>(&smaltiGpuHostOpaqueCopy)},
                                        {kMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostMma)},
                                        {kLoadMatricesSymbol, reinterpret_cast<void*>(&smaltiGpuHostLoadMatrices)},
                                        {kCopySymbol, reinterpret_cast<void*>(&smaltiGpuHostCopy)},
@@ -87,10 +87,10 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
                                        {kGroupCommitSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupCommit)},
                                        {kGroupWaitSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupWait)},
                                        {kPartBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostPartBarrier)},
-                                       {kSignalInitSymbol, reinterpret_cast<void*>(&smaltiGpuHostSignalInit)},
-                                       {kSignalExpectSymbol, reinterpret_cast<void*>(&smaltiGpuHostSignalExpect)},
-                                       {kSignalArriveSymbol, reinterpret_cast<void*>(&smaltiGpuHostSignalArrive)},
-                                       {kSignalTestSymbol, reinterpret_cast<void*>(&smaltiGpuHostSignalTest)},
+                                       {kMbarrierInitSymbol, reinterpret_cast<void*>(&smaltiGpuHostMbarrierInit)},
+                                       {kMbarrierExpectSymbol, reinterpret_cast<void*>(&smaltiGpuHostMbarrierExpect)},
+                                       {kMbarrierArriveSymbol, reinterpret_cast<void*>(&smaltiGpuHostMbarrierArrive)},
+                                       {kMbarrierTestSymbol, reinterpret_cast<void*>(&smaltiGpuHostMbarrierTest)},
                                        {kCopyBoxSymbol, reinterpret_cast<void*>(&smaltiGpuHostCopyBox)},
                                        {kGroupMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupMma)},
                                        {kLeftGroupMmaSymbol, reinterpret_cast<void*>(&smaltiGpuHostLeftGroupMma)},
@@ -100,7 +100,7 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
 using KernelFunction = void(void* const* operands, void* workspace, int32_t* status, int64_t points, int64_t iterations,
                             const void* maps);
 
-/// Few, so that a block gets several points if possible.
+/// Blocks of a launch. Few, so that most blocks take several points.
 constexpr int64_t kMaxBlocks = 4;
 
 class FibreKernel : public HostKernel {

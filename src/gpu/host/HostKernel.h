@@ -1,5 +1,5 @@
-// Device code in this process: the threads of a block are fibres, blocks run one after another. What it computes is
-// what the same code computes on a GPU, and undefined behaviour is reported.
+// Runs device code in this process: the threads of a block are fibres, and blocks run one after another. The results
+// are those of the same code on a GPU, and undefined behaviour is reported.
 #pragma once
 
 #include <atomic>
@@ -16,22 +16,22 @@
 namespace smalti::gpu {
 
 struct HostOptions {
-  Architecture architecture = architectures().back();  ///< whose code is run
+  Architecture architecture = architectures().back();  ///< the architecture whose code is run
   eval::Poison poison = eval::Poison::intMin;
   bool checkBlocks = true;
 };
 
-/// The memory of a call as the code has it.
+/// The memory of a call as passed to the code.
 struct WatchedCall {
   std::span<void* const> pointers;  ///< operands, then results
   std::vector<int64_t> operandBytes, resultBytes;
-  std::vector<int> aliases;  ///< by operand: the result that it is one array with; -1: none
+  std::vector<int> aliases;  ///< by operand: the result that it is aliased to; -1: none
   std::vector<DType> resultTypes;
   int64_t printBytes = 0;  ///< capacity for debug prints; 0: the kernel has none
-  int64_t points = 0;      ///< of the grid axes whose points are blocks
+  int64_t points = 0;      ///< number of points of the grid axes that are divided among blocks
 };
 
-/// Is shown each call before its launch and after.
+/// Is notified before and after the launch of each call.
 class CallWatcher {
  public:
   virtual ~CallWatcher() = default;
@@ -40,7 +40,7 @@ class CallWatcher {
 };
 
 struct HostCall {
-  uint64_t seed = 0;  ///< of the order in which threads run; 0: by their numbers
+  uint64_t seed = 0;  ///< determines the order of the threads; 0: by their numbers
   int64_t stepLimit = 0, memoryLimitBytes = 0;
   const std::atomic<bool>* stop = nullptr;
   CallWatcher* watcher = nullptr;  ///< not owned
@@ -54,7 +54,7 @@ class HostKernel {
   virtual Result<LaunchResult> call(std::span<const Array> operands, const HostCall&) const = 0;
 };
 
-/// SM7201 of a kernel with something that there is no device code for.
+/// SM7201: part of the kernel has no device code.
 Result<std::shared_ptr<const HostKernel>> compileForHost(const KernelPackage&, const HostOptions&);
 
 }  // namespace smalti::gpu

@@ -10,16 +10,16 @@
 namespace smalti::gpu {
 namespace {
 
-/// Of all calls of the process.
+/// The number of calls in the process.
 std::atomic<int> calls{0};
-/// The folder of the call that this thread is in.
+/// The folder of the current call of this thread.
 thread_local std::string current;
 
 Status writeMemory(const std::string& path, const void* memory, int64_t bytes) {
   return writeFile(path, {std::string_view(static_cast<const char*>(memory), static_cast<size_t>(bytes))});
 }
 
-/// What a file's name may have.
+/// The name as part of a file name.
 std::string fileName(const std::string& name) {
   std::string kept;
   for (const char c : name.substr(0, 60)) kept += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';

@@ -1,5 +1,5 @@
-// Calls of kernels as folders for testing a GPU without any other software: the code, how it is launched, the
-// arrays before and after (tools/gpu/run_calls.c reads them).
+// Writes calls of kernels to folders for testing a GPU without other software: the code, its launch, and the arrays
+// before and after (tools/gpu/run_calls.c reads them).
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace smalti::gpu {
 /// for the newest.
 class CallFolders : public CallWatcher {
  public:
-  /// SM7201 and SM9001 as compileToPtx.
+  /// Errors are those of compileToPtx.
   static Result<std::shared_ptr<CallFolders>> make(const KernelPackage&, std::string folder, eval::Poison,
                                                    bool checkBlocks);
   Status before(const WatchedCall&) override;

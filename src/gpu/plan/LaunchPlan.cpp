@@ -12,11 +12,12 @@
 namespace smalti::gpu {
 namespace {
 
+/// Threads of a block of a kernel without planned products: two to eight warps. Chosen, not measured.
 constexpr int kMinThreads = 64, kMaxThreads = 256;
-/// Elements of the largest value that each thread has, so that many are in flight.
+/// Elements per thread of the largest value, so that several accesses are in flight. Chosen, not measured.
 constexpr int64_t kElementsPerThread = 4;
 
-/// By the largest value of the body.
+/// The number of threads of a block for the largest value of the body.
 int threadsFor(const KernelPackage& package) {
   int64_t most = 1;
   const auto look = [&](mlir::Type type) {
@@ -30,7 +31,7 @@ int threadsFor(const KernelPackage& package) {
   return static_cast<int>(std::clamp<uint64_t>(wanted, kMinThreads, kMaxThreads));
 }
 
-/// Shared memory for rows of results: 16 of each warp.
+/// Bytes of shared memory in which warps collect rows of results: 16 rows per warp.
 int64_t storeBytesFor(const RegisterPlan& plan) {
   const bool keeps = std::ranges::any_of(plan.products, [](const auto& each) {
     return each.second.tile.unit == ProductUnit::warpGroups && each.second.result != ProductResult::memory;
@@ -38,8 +39,11 @@ int64_t storeBytesFor(const RegisterPlan& plan) {
   return keeps ? plan.threads / kWarp * ProductTile::kRows * LaunchPlan::kStoredRowBytes : 0;
 }
 
-/// Elements of 16 bytes of the narrowest array that has more than a fraction of the largest block's elements.
+/// The number of elements in 16 bytes of the narrowest array, among those whose blocks are not much smaller than the
+/// largest block.
 int64_t longestRunFor(const KernelPackage& package) {
+  // 16 bytes are the largest access of a thread (PTX ISA, ld). Runs of at most 8 elements, and blocks of at least 1/8
+  // of the largest: chosen, not measured.
   constexpr int64_t kBytes = 16, kMost = 8, kFraction = 8;
   const KernelArguments arguments(package);
   int64_t most = 0, narrowest = kBytes;
@@ -58,7 +62,7 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
   LaunchPlan plan;
   const cpu::ParallelPlan parallel = cpu::planParallel(package);
   plan.sequentialReason = parallel.reason;
-  // What the plan asks of a processor are hints for its caches, which no block of threads looks at.
+  // The plan uses the processor only for cache hints, which device code ignores.
   auto grid = cpu::planGrid(package, cpu::Processor{}, {.sharedAxes = parallel.axes, .checkBlocks = checkBlocks});
   if (!grid) return tl::unexpected(std::move(grid.error()));
   plan.grid = std::move(*grid);

@@ -11,12 +11,13 @@
 namespace smalti::gpu {
 namespace {
 
-/// About as many as a large GPU has multiprocessors: 108 (A100) to 132 (H100).
+/// The approximate number of multiprocessors of a large GPU: 108 (A100) to 132 (H100).
 constexpr double kBlocksAtOnce = 128;
+/// Indices of a group. Chosen, not measured.
 constexpr int64_t kMaxGroup = 64;
 
-/// Of the blocks of inputs that change along one of two axes only: of n × m points, n times the first and m times the
-/// second have to be read.
+/// Bytes of the input blocks that change along only one of two axes. For n × m points, n times `first` and m times
+/// `second` have to be read.
 struct Changes {
   int64_t first = 0, second = 0;
 };
@@ -39,12 +40,12 @@ Changes changesAlong(const KernelPackage& package, size_t first, size_t second) 
 
 PointOrder planPoints(const KernelPackage& package, const cpu::GridPlan& grid, const RegisterPlan& products) {
   PointOrder order{.axes = grid.sharedOrder};
-  // Axes of one index do not count.
+  // Axes of size 1 come last.
   std::ranges::stable_partition(order.axes, [&](size_t a) { return package.signature.grid[a] != 1; });
   if (products.products.empty() || order.axes.size() < 2) return order;
   const Changes bytes = changesAlong(package, order.axes[0], order.axes[1]);
   if (bytes.first <= 0 || bytes.second <= 0) return order;
-  // n first + m second is smallest for n m points where both are equal.
+  // For a given n m, n first + m second is smallest if both terms are equal.
   const double best = std::sqrt(kBlocksAtOnce * static_cast<double>(bytes.second) / static_cast<double>(bytes.first));
   order.group = static_cast<int64_t>(
       std::bit_floor(static_cast<uint64_t>(std::clamp(best, 1.0, static_cast<double>(kMaxGroup)))));

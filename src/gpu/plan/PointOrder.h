@@ -1,4 +1,4 @@
-// In which order blocks of threads take the points of the shared grid axes.
+// The order in which blocks of threads take the points of the shared grid axes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace smalti::gpu {
 
-/// The points of consecutive numbers run at the same time. With a group, they are a rectangle of two axes, which needs
+/// Points with consecutive numbers run at the same time. In a group, they form a rectangle of two axes, which needs
 /// fewer different blocks of inputs than a line, so that most of them come from the L2 cache:
 ///
 ///   axis 0 →                 group = 2
@@ -19,12 +19,12 @@ namespace smalti::gpu {
 ///      ↓     2  3 |  8  9
 ///            4  5 | 10 11
 struct PointOrder {
-  std::vector<size_t> axes{};  ///< of the grid, fastest first
-  /// At most so many indices of axes[0] are combined with all of axes[1] before the next ones are; 0: all are.
+  std::vector<size_t> axes{};  ///< of the grid, the fastest first
+  /// At most this many indices of axes[0] are combined with all of axes[1] before the next group; 0: no groups.
   int64_t group = 0;
 };
 
-/// Groups are for kernels with products, whose inputs' blocks are used again along one of the axes.
+/// Only kernels with products have groups: they use blocks of inputs again along one of the axes.
 PointOrder planPoints(const KernelPackage&, const cpu::GridPlan&, const RegisterPlan&);
 
 }  // namespace smalti::gpu

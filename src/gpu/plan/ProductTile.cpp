@@ -9,7 +9,7 @@ namespace {
 
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Warp groups of 64 rows each; a result of up to 256 columns (PTX ISA, wgmma.mma_async).
+/// Tiles of warp groups: 64 rows per instruction and up to 256 columns (PTX ISA, wgmma.mma_async).
 void planGroups(ProductTile& t, const ProductShape& s, int threads, bool covers) {
   const int64_t groups = threads / (4 * kWarp);
   constexpr int64_t kWarps = 4, kRowsOfGroup = 64, kColumnsOfRow = 64;
@@ -17,38 +17,44 @@ void planGroups(ProductTile& t, const ProductShape& s, int threads, bool covers)
   t.unit = ProductUnit::warpGroups;
   t.warpsDown = kWarps * groups;
   t.warpsAcross = 1;
-  // Whole rows of a stage: 64 columns, so that operands in either order are read alike.
+  // A multiple of 64 columns, the rows of 128 bytes of a stage, so that operands in both orders are read alike.
   const int64_t columns = std::min(divideUp(s.n, kColumnsOfRow) * kColumnsOfRow, mostColumns);
-  t.wide = columns / ProductTile::kColumns;
-  const int64_t most = mostSums(threads) / (ProductTile::kPiece * t.wide);
+  t.fragmentsN = columns / ProductTile::kColumns;
+  const int64_t most = mostSums(threads) / (ProductTile::kFragmentSums * t.fragmentsN);
   const int64_t wanted = divideUp(s.m, kRowsOfGroup * groups);
-  t.high = std::clamp<int64_t>(wanted, 1, covers ? most : std::min<int64_t>(most, 2));
+  t.fragmentsM = std::clamp<int64_t>(wanted, 1, covers ? most : std::min<int64_t>(most, 2));
 }
 
 void planWarps(ProductTile& t, const ProductShape& s, int threads, bool covers) {
   const int64_t warps = threads / kWarp;
-  // As square as warps can be laid out, within what the result has.
+  // Fragments of a warp along each dimension: 4 × 4 are 64 sums per thread; along M at most 8 if the tile is to cover
+  // the result. Chosen, not measured.
+  constexpr int64_t kFragments = 4, kMaxCoveringM = 8;
+  // The warps form a grid that is as square as the result permits.
   t.warpsDown = 1;
   while (t.warpsDown * t.warpsDown * 2 <= warps && t.warpsDown * 2 * ProductTile::kRows <= s.m) t.warpsDown *= 2;
   t.warpsAcross = warps / t.warpsDown;
-  t.high = std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? 8 : 4);
-  const int64_t widest = covers ? mostSums(threads) / (ProductTile::kPiece * t.high) : 4;
-  t.wide = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
+  t.fragmentsM =
+      std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? kMaxCoveringM : kFragments);
+  const int64_t widest = covers ? mostSums(threads) / (ProductTile::kFragmentSums * t.fragmentsM) : kFragments;
+  t.fragmentsN = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
 }
 
 /// Roughly square tiles per thread, to minimise loads per multiplication.
 void planThreads(ProductTile& t, const ProductShape& s, int threads, bool covers) {
   const int64_t warps = threads / kWarp;
-  constexpr int64_t kMaxPerThread = 8;  // rows, columns
+  constexpr int64_t kMaxPerThread = 8;  // rows and columns: 64 sums. Chosen, not measured.
   t.unit = ProductUnit::threads;
   t.warpsDown = 1;
   while (t.warpsDown * 2 <= warps && s.m * (warps / t.warpsDown) >= 4 * s.n * t.warpsDown &&
          t.warpsDown * 2 * ProductTile::kRows <= s.m)
     t.warpsDown *= 2;
   t.warpsAcross = warps / t.warpsDown;
-  t.high = std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? 8 : kMaxPerThread / 2);
-  const int64_t widest = covers ? kMaxPerThread * kMaxPerThread / (ProductTile::kPiece * t.high) : kMaxPerThread / 2;
-  t.wide = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
+  t.fragmentsM = std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1,
+                                     covers ? kMaxPerThread : kMaxPerThread / 2);
+  const int64_t widest =
+      covers ? kMaxPerThread * kMaxPerThread / (ProductTile::kFragmentSums * t.fragmentsM) : kMaxPerThread / 2;
+  t.fragmentsN = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
 }
 
 int64_t bytesOf(int64_t count, bool depthInner, int64_t perRow) {
@@ -74,11 +80,13 @@ bool isForTensorCores(DType dtype, const Architecture& architecture) {
 }
 
 int threadsForProduct(const ProductShape& s, const Architecture& architecture) {
-  constexpr int64_t kMuch = 128 * 64, kMaxFor256Threads = 128 * 128, kMaxFor512Threads = 128 * 256;
-  if (s.m * s.n < kMuch || s.m < 2 * 64) return 128;
-  const bool groups = architecture.hasWgmma() && !s.exact;
-  // Warps need registers for operands, too: 64 sums per thread instead of 128, if possible.
-  return !groups && !s.exact && s.m * s.n > kMaxFor256Threads && s.m * s.n <= kMaxFor512Threads ? 512 : 256;
+  // Elements of the result at 64 sums per thread, for 128, 256 and 512 threads. Chosen, not measured.
+  constexpr int64_t kFor128Threads = 128 * 64, kFor256Threads = 128 * 128, kFor512Threads = 128 * 256;
+  constexpr int64_t kRowsOfTwoGroups = 2 * 64;
+  if (s.m * s.n < kFor128Threads || s.m < kRowsOfTwoGroups) return 128;
+  const bool groups = architecture.hasWgmma && !s.exact;
+  // Warps also need registers for operands: if possible, 64 sums per thread instead of 128.
+  return !groups && !s.exact && s.m * s.n > kFor256Threads && s.m * s.n <= kFor512Threads ? 512 : 256;
 }
 
 std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Architecture& architecture, bool covers) {
@@ -86,13 +94,13 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   ProductTile t;
   t.dtype = s.dtype;
   const int64_t groups = threads / kGroup;
-  const bool hasGroups = !s.exact && architecture.hasWgmma() && threads % kGroup == 0;
-  // Skinny products read more than they compute: most of a single warp group's rows may be beyond the result's end.
+  const bool hasGroups = !s.exact && architecture.hasWgmma && threads % kGroup == 0;
+  // Skinny products are bound by reading their operands, so that unused rows of a single warp group cost nothing.
   const bool isSkinny =
       hasGroups && groups == 1 && storage_bytes(s.dtype) == 2 && s.n >= kRowsOfGroup && s.k >= t.depth();
   if ((s.m < ProductTile::kRows / 2 && !isSkinny) || s.n < ProductTile::kColumns || s.k < ProductTile::kRows)
     return std::nullopt;
-  // Of several groups' rows half of the last one's may be, not more.
+  // With several groups, at most half of the rows of the last one may be unused.
   if (s.exact)
     planThreads(t, s, threads, covers);
   else if (hasGroups && (isSkinny || s.m > (groups - 1) * kRowsOfGroup + kRowsOfGroup / 2))

@@ -7,9 +7,11 @@
 #include "cpu/ops/NativeOps.h"
 #include "gpu/device/Primitives.h"
 #include "ir/KernelArguments.h"
+#include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
+#include "ir/facts/Constants.h"
 #include "ir/facts/DotDimensions.h"
 #include "ir/facts/Liveness.h"
 #include "ir/facts/OpFamilies.h"
@@ -23,13 +25,13 @@
 namespace smalti::gpu {
 namespace {
 
-/// f32 need not be exact.
+/// Whether f32 products need not be exact.
 bool requestsBf16(mlir::Operation& matmul) {
   const auto precision = matmul.getAttrOfType<tpu::ContractPrecisionAttr>("precision");
   return precision && precision.getValue() == tpu::ContractPrecision::bf16;
 }
 
-/// A product of two matrices that is staged in shared memory; leading batches are products of their own.
+/// The shape of a product whose operands can be staged in shared memory; each batch is a product of its own.
 std::optional<ProductShape> productShape(mlir::Operation& op, const Architecture& architecture) {
   if (!llvm::isa<tpu::MatmulOp>(op)) return std::nullopt;
   const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
@@ -41,7 +43,7 @@ std::optional<ProductShape> productShape(mlir::Operation& op, const Architecture
   if (d.lhsFree.size() != 1 || d.rhsFree.size() != 1 || d.lhsContracting.size() != 1) return std::nullopt;
   const Shape lhs = shapeOf(op.getOperand(0).getType()), rhs = shapeOf(op.getOperand(1).getType());
   const auto last = [](const Shape& s) { return static_cast<int64_t>(s.size()) - 1; };
-  // Elements side by side are those of the last dimension; of a batched operand that may be the batch.
+  // A matrix must contain the last dimension, whose elements are neighbours. In a batched operand, it may be the batch.
   if (std::max(d.lhsFree[0], d.lhsContracting[0]) != last(lhs) ||
       std::max(d.rhsFree[0], d.rhsContracting[0]) != last(rhs))
     return std::nullopt;
@@ -55,20 +57,7 @@ std::optional<ProductShape> productShape(mlir::Operation& op, const Architecture
                       .rhsDepthInner = turns || d.rhsContracting[0] == last(rhs)};
 }
 
-bool isZero(mlir::Value v) {
-  if (auto broadcast = v.getDefiningOp<mlir::vector::BroadcastOp>()) v = broadcast.getSource();
-  mlir::Attribute element;
-  if (!mlir::matchPattern(v, mlir::m_Constant(&element))) return false;
-  if (auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(element)) {
-    if (!dense.isSplat()) return false;
-    element = dense.getSplatValue<mlir::Attribute>();
-  }
-  if (auto integer = llvm::dyn_cast<mlir::IntegerAttr>(element)) return integer.getValue().isZero();
-  auto zero = llvm::dyn_cast<mlir::FloatAttr>(element);
-  return zero && zero.getValue().isPosZero();
-}
-
-/// A load or store of all of a ref, as it is: no strides, no mask, no addition.
+/// Whether a load or store accesses the whole ref, without strides, mask or addition.
 bool isWhole(mlir::Operation& op, mlir::Value ref, mlir::Type value) {
   if (boolAttribute(op, "add") || shapeOf(ref.getType()) != shapeOf(value)) return false;
   for (const int64_t step : integersAttribute(op, "strides"))
@@ -80,11 +69,12 @@ bool isWhole(mlir::Operation& op, mlir::Value ref, mlir::Type value) {
   return true;
 }
 
-bool isVectorLoad(mlir::Operation& op) { return op.getName().getStringRef() == "vector.load"; }
-bool isVectorStore(mlir::Operation& op) {
-  const auto name = op.getName().getStringRef();
-  return name == "tpu.vector_store" || name == "vector.store";
-}
+bool isVectorLoad(mlir::Operation& op) { return llvm::isa<mlir::vector::LoadOp>(op); }
+bool isVectorStore(mlir::Operation& op) { return llvm::isa<tpu::VectorStoreOp, mlir::vector::StoreOp>(op); }
+
+/// The most registers of a thread for all values that stay in registers: a quarter more than for the sums of one
+/// product, which is 160 of 255 with up to 256 threads. Chosen, not measured.
+constexpr int64_t mostKept(int threads) { return mostSums(threads) * 5 / 4; }
 
 class RegisterPlanner {
  public:
@@ -95,7 +85,7 @@ class RegisterPlanner {
     std::vector<std::pair<mlir::Operation*, ProductShape>> products;
     const Liveness liveness(arguments_.function());
     arguments_.function().walk([&](mlir::Operation* op) {
-      if (liveness.dead(op)) return;  // no code computes it: its operands are not copied either
+      if (liveness.dead(op)) return;  // its code is not emitted, so that nothing waits for copies of its operands
       if (auto shape = productShape(*op, architecture_)) products.emplace_back(op, *shape);
     });
     for (const auto& [op, shape] : products)
@@ -109,8 +99,7 @@ class RegisterPlanner {
     for (const auto& [op, shape] : products) planResult(op);
     for (size_t i = 0; i < arguments_.numScratch(); ++i) planOtherScratch(arguments_.scratch(i));
     for (const auto& [op, shape] : products) planStart(op);
-    // Of all that is kept.
-    if (sums() > mostSums(plan_.threads) * 5 / 4) keepNothing();
+    if (sums() > mostKept(plan_.threads)) keepNothing();
     plan_.kept = sums();
     for (auto& [op, p] : plan_.products) {
       p.lhsInRegisters &= p.result != ProductResult::memory && spread_.contains(op->getOperand(0));
@@ -122,8 +111,8 @@ class RegisterPlanner {
  private:
   using Spread = llvm::DenseMap<mlir::Value, Distribution>;
 
-  /// Whether all uses of the value, which is distributed so, need of it in each thread what that thread has. `found`:
-  /// the values that are computed from it, with their distributions.
+  /// Whether, for all uses of the value with this distribution, each thread only needs its own elements. `found`: the
+  /// values that are computed from it, with their distributions.
   bool staysInPlace(mlir::Value v, const Distribution& d, Spread& found) {
     if (const Distribution* known = distributionOf(v, found)) return known->same(d);
     found[v] = d;
@@ -148,8 +137,8 @@ class RegisterPlanner {
     return made && staysInPlace(user.getResult(0), *made, found);
   }
 
-  /// How the result of the op is distributed if its operand is distributed so and each thread computes the elements
-  /// that it can; absent: it needs other threads' elements.
+  /// The distribution of the op's result if its operand has this one and each thread only uses its own elements;
+  /// absent: threads need elements of others.
   std::optional<Distribution> distributionOfResult(mlir::Operation& op, mlir::OpOperand& use,
                                                    const Distribution& d) const {
     if (isElementwise(op)) return d;
@@ -173,8 +162,9 @@ class RegisterPlanner {
     return std::nullopt;
   }
 
-  /// Whether the product, perhaps planned now, multiplies a left operand that is distributed so from registers: a warp
-  /// group's fragments of 16 bits are the sums' own (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
+  /// Whether the product can multiply a left operand with this distribution from registers; plans the product if it has
+  /// not been planned. A warp group's fragments of 16-bit operands have the layout of its sums (PTX ISA, "Register
+  /// Fragments for wgmma.mma_async.m64nNk16").
   bool multipliesFromRegisters(mlir::Operation& op, const Distribution& d) {
     const auto covering = covering_.find(&op);
     if (covering == covering_.end() || d.perRow || d.tile.warpsAcross != 1) return false;
@@ -197,7 +187,7 @@ class RegisterPlanner {
     while (to.size() > from.size() && to.front() == 1) to.erase(to.begin());
     return from == to;
   }
-  /// [rows] or […, rows, 1], where other dimensions are 1.
+  /// Whether the shape is [rows], or [1, …, rows, 1].
   static bool isColumn(const Shape& s) {
     if (s.size() == 1) return true;
     return s.back() == 1 && num_elements(s) == s[s.size() - 2];
@@ -209,8 +199,8 @@ class RegisterPlanner {
            found->second.result == ProductResult::accumulated;
   }
 
-  /// The product adds to all of a ref:  store(add(load ref, product), ref), or the load is what the product is added
-  /// to.
+  /// The product is added to a whole ref:  store(add(load ref, product), ref), or the load is the product's
+  /// accumulator.
   struct Accumulation {
     mlir::Value ref, sum;
   };
@@ -231,11 +221,11 @@ class RegisterPlanner {
         !isWhole(*load, ref, old.getType()) || user->getBlock() != matmul.getBlock() ||
         load->getBlock() != matmul.getBlock())
       return std::nullopt;
-    // The sum is there when the product is: nothing else may look at the ref from the load on to the store, nor may
-    // what has been loaded before in this block be needed after.
+    // The ref changes where the product is computed, not where the store is. Therefore nothing else may access the ref
+    // from the first of load and product to the store, and no earlier load of this block may be needed later.
     for (mlir::Operation& op : *matmul.getBlock()) {
       if (&op == user) return Accumulation{ref, sum};
-      const bool late = load->isBeforeInBlock(&op);
+      const bool late = load->isBeforeInBlock(&op) || matmul.isBeforeInBlock(&op);
       if (&op != load && isVectorLoad(op) && op.getOperand(0) == ref) return std::nullopt;
       if (late && op.getNumRegions() > 0) return std::nullopt;
       if (late && isVectorStore(op) && op.getOperand(1) == ref) return std::nullopt;
@@ -243,7 +233,7 @@ class RegisterPlanner {
     return std::nullopt;
   }
 
-  /// The branch that sets all of the ref to 0 before the product's load, if nothing looks at the ref between the two:
+  /// The branch that clears the whole ref before the product's load, if nothing accesses the ref between the two:
   ///   if c { store(0, ref) }   add(load ref, product)
   static mlir::Operation* clearingBranch(mlir::Operation& matmul, mlir::Value ref) {
     mlir::Operation* last = nullptr;
@@ -330,8 +320,8 @@ class RegisterPlanner {
     p.beginsAtZero = p.tile.unit == ProductUnit::warpGroups && isZero(op->getOperand(2));
   }
 
-  /// Scratch that values in registers are stored to stays there as well, if all that is done with it needs no other
-  /// threads' elements: the statistics of rows, and sums that are scaled.
+  /// Keeps scratch in registers if values in registers are stored to it and each thread only needs its own elements:
+  /// statistics of rows, and sums that are scaled.
   void planOtherScratch(mlir::Value ref) {
     auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
     if (!type || type.getRank() != 2 || elementDType(type) != DType::f32 || plan_.scratch.contains(ref)) return;
@@ -344,8 +334,8 @@ class RegisterPlanner {
     }
   }
 
-  /// A product that is added to a value in registers begins with that. The product is computed where the sum is, so
-  /// that nothing between the two may change what it reads, or multiply.
+  /// If a product is added to a value in registers, its sums begin with that value. The product is then computed where
+  /// the addition is, so that no op between the two may change memory that it reads, or be a product.
   void planStart(mlir::Operation* op) {
     const auto planned = plan_.products.find(op);
     if (planned == plan_.products.end()) return;
@@ -366,7 +356,8 @@ class RegisterPlanner {
     plan_.sums[sum] = op;
   }
 
-  /// Of those that are kept and of those that one block of ops makes: branches do not run at once.
+  /// Registers of a thread for scratch, and for the results of products: those of the body and of one branch, since
+  /// only one branch runs at a time.
   int64_t sums() const {
     int64_t kept = 0, most = 0;
     llvm::DenseMap<mlir::Block*, int64_t> made;
@@ -390,20 +381,21 @@ class RegisterPlanner {
   RegisterPlan plan_;
   llvm::DenseMap<mlir::Operation*, ProductTile> covering_;
   Spread spread_;                           ///< values in registers
-  llvm::DenseSet<mlir::Operation*> tried_;  ///< products whose results have been looked at
+  llvm::DenseSet<mlir::Operation*> tried_;  ///< products whose results have been considered
 };
 
 }  // namespace
 
 Distribution Distribution::ofColumns(int64_t columns) const {
   Distribution d{tile, false};
-  d.tile.wide = (columns + ProductTile::kColumns * tile.warpsAcross - 1) / (ProductTile::kColumns * tile.warpsAcross);
+  d.tile.fragmentsN =
+      (columns + ProductTile::kColumns * tile.warpsAcross - 1) / (ProductTile::kColumns * tile.warpsAcross);
   return d;
 }
 
 bool Distribution::same(const Distribution& o) const {
   return perRow == o.perRow && tile.warpsDown == o.tile.warpsDown && tile.warpsAcross == o.tile.warpsAcross &&
-         tile.high == o.tile.high && (perRow || tile.wide == o.tile.wide);
+         tile.fragmentsM == o.tile.fragmentsM && (perRow || tile.fragmentsN == o.tile.fragmentsN);
 }
 
 RegisterPlan planRegisters(const KernelPackage& package, const Architecture& architecture) {

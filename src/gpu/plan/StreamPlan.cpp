@@ -18,8 +18,7 @@
 namespace smalti::gpu {
 namespace {
 
-/// For each dimension of `shape` the one of `block` that it is: dimensions of 1 come and go. Absent: it is another
-/// shape.
+/// The dimension of `block` for each dimension of `shape`, ignoring unit dimensions. Absent: the shapes differ.
 std::optional<std::vector<size_t>> dimensionsIn(const Shape& block, const Shape& shape) {
   std::vector<size_t> at(shape.size());
   size_t w = block.size();
@@ -40,11 +39,11 @@ bool addsOrDropsUnits(mlir::Operation& op) {
 
 class StreamPlanner {
  public:
-  StreamPlanner(const KernelPackage& package, const cpu::GridPlan& grid, bool byBoxes)
-      : arguments_(package), grid_(grid), byBoxes_(byBoxes) {}
+  StreamPlanner(const KernelPackage& package, const cpu::GridPlan& grid, bool usesTma)
+      : arguments_(package), grid_(grid), usesTma_(usesTma) {}
 
   std::optional<StreamedProduct> product(mlir::Operation& op, const PlannedProduct& planned) const {
-    // Its sums are in registers, so that each chunk is multiplied once.
+    // If the sums are in registers, each chunk is multiplied exactly once.
     if (planned.result == ProductResult::memory) return std::nullopt;
     StreamedProduct made{.product = &op, .tile = planned.tile};
     if (op.getBlock() != body()) {
@@ -68,7 +67,7 @@ class StreamPlanner {
     return made;
   }
 
-  /// Boxes are copied where all operands can be.
+  /// Plans the tensor maps. False: not all operands can be copied as boxes.
   bool planBoxes(StreamPlan& plan) const {
     std::vector<TensorMap> maps;
     for (StreamedProduct& p : plan.products)
@@ -87,15 +86,14 @@ class StreamPlanner {
  private:
   mlir::Block* body() const { return &arguments_.function().getBody().front(); }
 
-  /// A load of scalar prefetch that nothing writes.
+  /// Whether the op loads from scalar prefetch that nothing writes.
   bool isPrefetchedLoad(mlir::Operation& op) const {
     if (!llvm::isa<mlir::memref::LoadOp>(op)) return false;
     const auto role = arguments_.roleOf(op.getOperand(0));
     return role && role->kind == ArgumentRole::scalarPrefetch && !mayBeWritten(op.getOperand(0));
   }
 
-  /// Whether the scalar can be computed from the grid's indices and scalar prefetch alone, and so for other steps than
-  /// the one at hand.
+  /// Whether the scalar only depends on grid indices and scalar prefetch, so that it can be computed for later steps.
   bool isOfGrid(mlir::Value v) const {
     constexpr size_t kMost = 64;
     llvm::SmallVector<mlir::Value, 8> open{v};
@@ -130,7 +128,7 @@ class StreamPlanner {
       else
         break;
     mlir::Operation* load = v.getDefiningOp();
-    if (!load || load->getName().getStringRef() != "vector.load" ||
+    if (!load || !llvm::isa<mlir::vector::LoadOp>(load) ||
         (load->getBlock() != body() && load->getBlock() != product.getBlock()))
       return std::nullopt;
     for (mlir::Value index : load->getOperands().drop_front())
@@ -142,8 +140,8 @@ class StreamPlanner {
       return std::nullopt;
     const cpu::BlockPlan& block = grid_.blocks[*number];
     const auto& window = arguments_.windowOf(*number);
-    // What is outside of the array is 0 in a box; the step that would read it ends the call.
-    if (!window || block.access != cpu::BlockAccess::view || (!byBoxes_ && !block.maybeOutside.empty()) ||
+    // Elements of a box outside the array are 0; the step that would read them ends the call.
+    if (!window || block.access != cpu::BlockAccess::view || (!usesTma_ && !block.maybeOutside.empty()) ||
         arguments_.aliasedOutput(*number) || !canLookAhead(*window))
       return std::nullopt;
     const auto at = dimensionsIn(window->bounds, shape);
@@ -151,7 +149,7 @@ class StreamPlanner {
     return StreamedOperand{*number, (*at)[static_cast<size_t>(sideDim)], (*at)[static_cast<size_t>(depthDim)]};
   }
 
-  /// Whether the block of a later step can be computed early: nothing writes the memory that its index map reads.
+  /// Whether the index map can be evaluated for later steps, since nothing writes the memory that it reads.
   bool canLookAhead(const Window& window) const {
     if (!IndexMapFacts(arguments_.indexMap(window), arguments_.gridRank()).usesScalarPrefetch()) return true;
     for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i)
@@ -159,16 +157,16 @@ class StreamPlanner {
     return true;
   }
 
-  /// The boxes of an operand; absent: its array or its block is not one that boxes are copied from.
+  /// The tensor map of an operand; absent: TMA cannot copy its blocks.
   std::optional<TensorMap> map(const StreamedProduct& p, const StreamedOperand& o, bool isLeft) const {
     const ArrayType& array = arguments_.arrayOf(o.block);
     const int64_t perRow = p.tile.depth(), staged = isLeft ? p.tile.rows() : p.tile.columns();
     const size_t rank = array.shape.size(), inner = std::max(o.sideDim, o.depthDim);
-    // Strides are multiples of 16 bytes, less than 2^40 (CUDA Driver API, cuTensorMapEncodeTiled). Blocks of a depth
-    // that rows of 128 bytes do not divide into would bring elements of others.
-    const bool turned =
+    // Strides must be multiples of 16 bytes and less than 2^40 (CUDA Driver API, cuTensorMapEncodeTiled). If the depth
+    // were not a multiple of a row of 128 bytes, boxes would contain elements of other blocks.
+    const bool isTransposed =
         p.tile.unit != ProductUnit::threads && o.depthDim < o.sideDim && storage_bytes(array.dtype) != 2;
-    if (turned || rank > TensorMap::kMaxDimensions || inner + 1 != rank || array.bytes() >= int64_t{1} << 40 ||
+    if (isTransposed || rank > TensorMap::kMaxDimensions || inner + 1 != rank || array.bytes() >= int64_t{1} << 40 ||
         array.shape[inner] * storage_bytes(array.dtype) % 16 != 0 ||
         arguments_.windowOf(o.block)->bounds[o.depthDim] % perRow != 0)
       return std::nullopt;
@@ -177,7 +175,7 @@ class StreamPlanner {
     box[std::min(o.sideDim, o.depthDim)] =
         o.depthDim == inner ? std::min((staged + 7) / 8 * 8, TensorMap::kMaxBox) : perRow;
     if (o.depthDim == inner && (staged + 7) / 8 * 8 % box[o.sideDim] != 0) return std::nullopt;
-    // Rows beyond the array's end are 0 in shared memory.
+    // Rows beyond the end of the array become 0 in shared memory.
     for (size_t d = 0; d < rank; ++d)
       if (box[d] > array.shape[d] && d != o.sideDim) return std::nullopt;
     TensorMap map{.array = arguments_.inputOperand(o.block),
@@ -189,31 +187,31 @@ class StreamPlanner {
 
   KernelArguments arguments_;
   const cpu::GridPlan& grid_;
-  bool byBoxes_;  ///< copies are of boxes, or by all threads
+  bool usesTma_;  ///< whether boxes are copied with TMA; otherwise all threads copy
 };
 
-/// All threads of a block begin with an equal share of its registers, which does not suffice for many sums. A thread
-/// that copies needs few: where a whole warp group is added for it, that returns what it does not need, and the warp
-/// groups that multiply take it (PTX ISA, setmaxnreg: by warp groups, in units of 8, from 24 on). Of 256 + 128 threads,
-/// which begin with 168 each, the first have 240 and the others 24.
+/// Plans the copying threads. All threads of a block begin with the same number of registers, which does not suffice
+/// for many sums. If a whole warp group is added for copying, it releases registers that it does not need, and the warp
+/// groups that multiply acquire them (PTX ISA, setmaxnreg: by warp groups, in units of 8, at least 24). 256 + 128
+/// threads begin with 168 registers each; then the first have 240 and the others 24.
 void planThreads(StreamPlan& plan, const RegisterPlan& registers, const Architecture& architecture) {
-  // Of a block, and of a thread (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+  // Registers per block and per thread (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
   constexpr int kOfBlock = 64 << 10, kMostOfThread = 255, kUnit = 8, kGroup = 4 * kWarp, kCopying = 24;
-  // With no more an equal share suffices, and a processor may have room for two blocks.
+  // Up to this many sums, equal shares suffice, and two blocks may fit on a multiprocessor. Chosen, not measured.
   constexpr int64_t kFewSums = 64;
   plan.copyThreads = kWarp;
   const int threads = registers.threads, all = threads + kGroup, equal = kOfBlock / all / kUnit * kUnit;
   const bool byGroups = std::ranges::any_of(
       plan.products, [](const StreamedProduct& p) { return p.tile.unit == ProductUnit::warpGroups; });
-  if (!architecture.hasWgmma() || !byGroups || registers.kept <= kFewSums || equal > kMostOfThread) return;
+  if (!architecture.hasWgmma || !byGroups || registers.kept <= kFewSums || equal > kMostOfThread) return;
   plan.copyThreads = kGroup;
   plan.registers = {.copying = kCopying, .computing = (equal * all - kCopying * kGroup) / threads / kUnit * kUnit};
 }
 
 StreamPlan planStream(const KernelPackage& package, const RegisterPlan& registers, const cpu::GridPlan& grid,
-                      const Architecture& architecture, bool byBoxes) {
+                      const Architecture& architecture, bool usesTma) {
   StreamPlan plan;
-  const StreamPlanner planner(package, grid, byBoxes);
+  const StreamPlanner planner(package, grid, usesTma);
   int64_t others = 0;  // bytes of the stages of products that are not streamed
   mlir::func::FuncOp(package.kernelFunction()).walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
     if (const auto planned = registers.products.find(op); planned != registers.products.end())
@@ -221,17 +219,17 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
   });
   for (const auto& [op, p] : registers.products)
     if (!plan.find(op)) others = std::max(others, p.tile.stages * p.tile.stageBytes());
-  for (const StreamedProduct& p : plan.products) plan.itemBytes = std::max(plan.itemBytes, p.tile.stageBytes());
+  for (const StreamedProduct& p : plan.products) plan.stageBytes = std::max(plan.stageBytes, p.tile.stageBytes());
   if (plan.products.empty()) return plan;
   plan.stages = static_cast<int>(
-      std::min<int64_t>(kMaxStages, (architecture.sharedBytes - kOtherSharedBytes - others) / plan.itemBytes));
+      std::min<int64_t>(kMaxStages, (architecture.sharedBytes - kOtherSharedBytes - others) / plan.stageBytes));
   if (plan.stages < 2) return {};
-  plan.byBoxes = byBoxes && planner.planBoxes(plan);
-  if (plan.byBoxes) planThreads(plan, registers, architecture);
+  plan.usesTma = usesTma && planner.planBoxes(plan);
+  if (plan.usesTma) planThreads(plan, registers, architecture);
   const StreamedProduct& first = plan.products.front();
-  plan.crossesSteps = plan.byBoxes && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
-                      registers.products.size() == 1 && !first.condition &&
-                      registers.products.find(first.product)->second.result == ProductResult::accumulated;
+  plan.pendingAcrossSteps = plan.usesTma && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
+                            registers.products.size() == 1 && !first.condition &&
+                            registers.products.find(first.product)->second.result == ProductResult::accumulated;
   return plan;
 }
 
@@ -246,7 +244,7 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
                       const Architecture& architecture) {
   constexpr int kFirstWithBoxes = 90;
   if (architecture.version >= kFirstWithBoxes)
-    if (StreamPlan plan = planStream(package, registers, grid, architecture, true); plan.byBoxes) return plan;
+    if (StreamPlan plan = planStream(package, registers, grid, architecture, true); plan.usesTma) return plan;
   return planStream(package, registers, grid, architecture, false);
 }
 

@@ -6,12 +6,12 @@
 
 namespace smalti::gpu {
 
-/// As compileToPtx, from the cache if present, but then without LLVM IR. `cache` may be null. Kernels that print are
-/// not cached, since their launches need more than the report contains.
+/// Like compileToPtx, but takes the code from the cache if present, then without LLVM IR. `cache` may be null. Kernels
+/// that print are not cached, since their launches need more than the report contains.
 Result<PtxKernel> cachedPtx(cpu::CompileCache* cache, const KernelPackage&, const Architecture&, eval::Poison,
                             bool checkBlocks);
 
-/// A kernel's launch as the text of a cache entry's report, and back; nullopt: the text is not such a report.
+/// Writes a kernel's launch as the report of a cache entry, and reads it; nullopt: the text is not such a report.
 std::string launchReport(const DeviceKernel&);
 std::optional<DeviceKernel> readLaunchReport(const std::string&);
 

@@ -21,8 +21,8 @@ namespace smalti::gpu {
 namespace {
 
 constexpr const char* kTriple = "nvptx64-nvidia-cuda";
-constexpr unsigned kGlobalSpace =
-    1;  // of arrays, and of constants: these may have any size and are found by their address
+/// Address space of arrays, and of constants, which may have any size.
+constexpr unsigned kGlobalSpace = 1;
 
 Diagnostic internal(std::string message) {
   return {.code = "SM9001",
@@ -31,8 +31,8 @@ Diagnostic internal(std::string message) {
           .help = "this is a bug in Smalti, not in the kernel: please report it with the module"};
 }
 
-/// As cpu/jit's, after the primitives are put in place; then addresses find their memories, and what several elements
-/// share is computed once.
+/// The passes of cpu/jit after the primitives have been inlined, then passes that infer address spaces and share what
+/// several elements have in common.
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -99,7 +99,7 @@ Result<PtxKernel> compileToPtx(const KernelPackage& package, const Architecture&
   definePtxBodies(module);
   llvm::Function* kernel = module.getFunction(kKernelSymbol);
   kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  // All threads of a block, so that ptxas knows how many registers each may have.
+  // The number of threads per block, from which ptxas derives the limit of registers per thread.
   kernel->addFnAttr("nvvm.maxntid", std::to_string(lowered->allThreads()));
   // Otherwise ptxas may spill registers to make room for more blocks.
   if (!kernel->hasFnAttribute(kMinBlocks)) kernel->addFnAttr(kMinBlocks, "1");

@@ -1,4 +1,4 @@
-// A kernel as PTX: what the CUDA driver and ptxas assemble.
+// Compiles kernels to PTX, which the CUDA driver and ptxas assemble.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace smalti::gpu {
 
 struct PtxKernel {
   DeviceKernel lowered;
-  std::string llvm;  ///< the LLVM IR that it was made of, after its passes
+  std::string llvm;  ///< the LLVM IR after all passes
   std::string ptx;
 };
 
-/// SM7201 of a kernel with something that there is no device code for; SM9001 where LLVM gives up.
+/// SM7201: part of the kernel has no device code. SM9001: LLVM fails.
 Result<PtxKernel> compileToPtx(const KernelPackage&, const Architecture&, eval::Poison, bool checkBlocks);
 
 }  // namespace smalti::gpu

@@ -15,8 +15,8 @@ std::string textOf(llvm::Type* type) {
   return text;
 }
 
-/// Registers are scalars here: integers of up to 64 bits, half, bfloat, float, double, pointers; functions return
-/// several, and up to four floats are loaded together.
+/// Values are scalars (integers of up to 64 bits, half, bfloat, float, double, pointers), structs of them that
+/// functions return, and vectors of two or four floats that are loaded together.
 bool isKnown(llvm::Type* type) {
   if (auto* together = llvm::dyn_cast<llvm::FixedVectorType>(type))
     return together->getElementType()->isFloatTy() &&
@@ -68,7 +68,7 @@ bool isKnown(llvm::Intrinsic::ID id) {
 
 std::optional<std::string> notSelectable(const llvm::Module& module, const Architecture& architecture) {
   for (const llvm::Function& f : module) {
-    if (f.getName().starts_with("smaltiGpu")) continue;  // the bodies of the primitives are made of instructions
+    if (f.getName().starts_with("smaltiGpu")) continue;  // primitives only contain selectable instructions
     for (const llvm::Instruction& i : llvm::instructions(f)) {
       if (!isKnown(i.getType())) return "a value of type " + textOf(i.getType());
       if (i.getOpcode() == llvm::Instruction::FRem) return std::string("a remainder of floats");

@@ -1,4 +1,4 @@
-// What LLVM's back end for NVIDIA GPUs can select: it ends the process on what it cannot.
+// Finds instructions that LLVM's back end for NVIDIA GPUs cannot select, since it would end the process.
 #pragma once
 
 #include <optional>

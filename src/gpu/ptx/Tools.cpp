@@ -37,7 +37,7 @@ int64_t numberBefore(std::string_view text, std::string_view label) {
 }
 
 struct Ran {
-  std::string output;  ///< of both streams
+  std::string output;  ///< of stdout and stderr
   bool ok = false;
 };
 

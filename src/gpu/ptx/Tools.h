@@ -1,4 +1,4 @@
-// NVIDIA's assembler and disassembler, where they are installed (PyPI: nvidia-cuda-nvcc, nvidia-cuda-nvdisasm).
+// Runs NVIDIA's assembler and disassembler, if they are installed (PyPI: nvidia-cuda-nvcc, nvidia-cuda-nvdisasm).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace smalti::gpu {
 
-/// "ptxas", "nvdisasm": in a Python package, in CUDA_HOME or CUDA_PATH, or on the PATH.
+/// Finds "ptxas" or "nvdisasm" in a Python package, in CUDA_HOME or CUDA_PATH, or on the PATH.
 std::optional<std::string> findTool(std::string_view name);
 
 /// The report of ptxas about a kernel (ptxas -v).
@@ -22,12 +22,12 @@ struct Assembled {
   std::string cubin;
   Resources resources;
 };
-/// SM7204 where ptxas refuses.
+/// SM7204: ptxas rejects the code.
 Result<Assembled> assemble(const std::string& ptxas, const std::string& ptx, const Architecture&);
 /// The instructions of a cubin. SM7204.
 Result<std::string> disassemble(const std::string& nvdisasm, const std::string& cubin);
 
-/// Of ptxas' report.
+/// Reads the report of ptxas.
 Resources parseResources(std::string_view report);
 
 }  // namespace smalti::gpu

@@ -1,4 +1,4 @@
-// From the container's attribute and type entries to MLIR's. Each entry is decoded once, when something needs it.
+// Converts the container's attribute and type entries to MLIR's. Each entry is decoded once, when something needs it.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ namespace smalti::interop::bytecode {
 
 class AttrTypeReader {
  public:
-  /// All must outlive the reader. What MLIR says about refused types and attributes is expected in `captured`.
+  /// All must outlive the reader. `captured` receives MLIR's messages about refused types and attributes.
   AttrTypeReader(const BodyModel&, mlir::MLIRContext&, ReadState&, CapturedDiagnostics& captured);
 
   /// Null after a failure, which the state holds.
@@ -37,7 +37,7 @@ class AttrTypeReader {
     bool open = false;   ///< being decoded: a reference to it from inside is a cycle
   };
 
-  /// Where one entry is being read, and what its parts add up to.
+  /// The position in an entry that is being read, and the total size of its parts.
   struct Frame {
     Cursor cursor;
     uint64_t nodes = 1;

@@ -1,5 +1,5 @@
-// How attributes and types are spelled in bytes, said once: numbering them (which others they refer to) and writing
-// them (by number) are two sinks of the same spelling.
+// The encoding of attributes and types in bytes, defined once: numbering (to which others they refer) and writing (by
+// number) are two sinks of the same encoder.
 #pragma once
 
 #include "mlir/IR/Attributes.h"
@@ -19,7 +19,7 @@ class EncodingSink {
   void signedVarint(int64_t v) { varint(static_cast<uint64_t>(v) << 1 ^ static_cast<uint64_t>(v >> 63)); }
 };
 
-/// Which encodings the reader of the body has.
+/// The encodings that the reader of the body supports.
 struct EncodingDialect {
   /// Layouts and small floats by code; else as text, which every reader takes. The codes came to MLIR after the last
   /// JAX that reads at most version 13 (0.10.1), and before the first that reads 15 (0.10.2).

@@ -12,7 +12,7 @@ inline constexpr std::string_view kMagic = "ML\xefR";
 inline constexpr uint64_t kContainerVersion = 0;  ///< of kernel bodies
 inline constexpr uint64_t kNewestContainerVersion = 6;
 
-/// What came to the container in which version.
+/// The container versions that introduced these features.
 inline constexpr uint64_t kDialectVersions = 1, kIsolatedSections = 2, kUseListOrders = 3, kArgumentsWithoutPlace = 4,
                           kProperties = 5;
 inline constexpr uint8_t kAlignmentByte = 0xCB;
@@ -30,7 +30,7 @@ enum class Section : uint8_t {
 };
 inline constexpr int kNumSections = 9;
 
-/// Which parts follow an op's name. The last two belong to later container versions.
+/// The parts that follow an op's name. The last two belong to later container versions.
 enum OpMask : uint8_t {
   kHasAttributes = 1,
   kHasResults = 2,

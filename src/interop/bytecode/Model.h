@@ -69,7 +69,7 @@ struct BodyModel {
   OpRecord root;
 };
 
-/// What is taken: a kernel body, unless something else is said.
+/// The accepted content: by default a kernel body.
 struct Accepted {
   uint64_t newestVersion = kContainerVersion;
   uint64_t maxBytes = kMaxBytes;

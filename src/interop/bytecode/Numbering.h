@@ -1,4 +1,4 @@
-// Which dialects, op names, attributes, types and values a module has, and the number each is written under. The order
+// The dialects, op names, attributes, types and values of a module, and the number of each in the file. The order
 // is that of MLIR's own writer: most used first, grouped by dialect within the numbers that take one byte, two bytes, …
 #pragma once
 
@@ -34,7 +34,7 @@ class Numbering {
   uint32_t number(mlir::Type t) const { return typeByValue_.at(t)->number; }
   uint32_t numberOfName(const StableOp& op) const { return opNameByName_.at(op.dialect + "." + op.name)->number; }
   uint32_t number(mlir::Value v) const { return valueNumbers_.at(v); }
-  /// Of the values directly in a region.
+  /// The number of values directly in a region.
   uint32_t numValues(mlir::Region* r) const { return regionValues_.at(r); }
 
  private:

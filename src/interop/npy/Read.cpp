@@ -20,7 +20,7 @@ namespace {
 using npy::Header;
 using npy::Stored;
 
-/// Where the bytes come from: a file or memory.
+/// The source of the bytes: a file or memory.
 class Source {
  public:
   virtual ~Source() = default;

@@ -1,5 +1,5 @@
-// stable_mosaic: the frozen form in which kernels travel. Ops are named "stable_mosaic.<op>", every attribute is in one
-// dictionary, and the module says which version of the op set it speaks. Here are the rules between versions.
+// stable_mosaic: the versioned form in which kernels are exchanged. Ops are named "stable_mosaic.<op>", every attribute
+// is in one dictionary, and the module states the version of its op set. These are the rules between versions.
 #pragma once
 
 #include <string>
@@ -26,18 +26,18 @@ struct OpForm {
 /// From `version` (1 to 18) to the form our dialect has. What was an attribute and is an operand today is made at
 /// `before`. SM2108 when the op does not have that version's form.
 Status upgradeOp(OpForm&, int version, mlir::OpBuilder& before);
-/// From the form our dialect has to `version` (8 to 18). SM2111 when the op uses what that version lacks.
+/// Converts the form of our dialect to `version` (8 to 18). Error SM2111: the op uses a feature that the version lacks.
 Status downgradeOp(OpForm&, int version);
 
 /// Creates the registered op at `builder`, its regions empty. SM3101 or SM3103 for an op outside the kernels'
 /// vocabulary, SM2109 when its attributes or operands do not fit it.
 Result<mlir::Operation*> createOp(mlir::OpBuilder& builder, const OpForm&, unsigned numRegions);
 
-/// The module's version: 1 to 18. SM2103 when it says none or another.
+/// The module's version: 1 to 18. Error SM2103: none or another.
 Result<int> stableVersion(mlir::Attribute versionAttribute);
 
-/// For text: replaces, in place, every op named "stable_mosaic.…" (parsed as unregistered, operands and regions of any
-/// kind) by the registered op it stands for, upgraded. The module is not verified.
+/// Used for text: replaces, in place, every op named "stable_mosaic.…" (parsed as unregistered, operands and regions of
+/// any kind) by the registered op it stands for, upgraded. The module is not verified.
 Status upgradeModule(mlir::ModuleOp);
 
 }  // namespace smalti::interop

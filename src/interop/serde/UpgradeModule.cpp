@@ -20,7 +20,7 @@ Result<int> stableVersion(mlir::Attribute attribute) {
 
 namespace {
 
-// What an unregistered op was given as <{properties}> counts as attributes too.
+// The <{properties}> of an unregistered op count as attributes, too.
 OpForm formOf(mlir::Operation& op) {
   OpForm form{.name = op.getName().getStringRef().drop_front(std::strlen(kStablePrefix)).str(),
               .location = op.getLoc(),

@@ -12,7 +12,7 @@ namespace smalti::interop::stablehlo {
 struct DeviceFactor {
   int64_t stride = 1, size = 1;
 };
-/// By dimension, the factors that split it, outer to inner. No dimensions: replicated.
+/// For each dimension, the factors that split it, outer to inner. No dimensions: replicated.
 struct HloSharding {
   std::vector<std::vector<DeviceFactor>> dims;
   int64_t devices = 0;  ///< 0: any number

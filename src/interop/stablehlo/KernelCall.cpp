@@ -60,7 +60,7 @@ std::string_view gpuCompilerOf(std::string_view target) {
   return target.starts_with("mosaic_gpu") ? "Mosaic GPU back end" : "";
 }
 
-/// Where the call's configuration is a dictionary that has it; else empty.
+/// The kernel's name if the call's configuration is a dictionary that contains it, otherwise empty.
 std::string kernelNameIn(const Attr* config) {
   if (config && config->kind == Attr::Kind::dictionary)
     for (const auto& [key, value] : config->entries)

@@ -1,4 +1,4 @@
-// From an op as written to an op of the Program: which attributes matter, what is refused and why.
+// Converts an op as written to an op of the Program: the relevant attributes, and what is refused with which reason.
 #include <array>
 
 #include <fmt/format.h>

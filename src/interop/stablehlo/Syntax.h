@@ -25,12 +25,12 @@ struct Attr {
   Kind kind = Kind::unit;
   int64_t integer = 0;      ///< integer, boolean
   std::string text;         ///< string, symbol, number's literal, opaque's mnemonic, type's text
-  std::string suffix;       ///< what stands after ':' ("i64"), or the element type of array<…>
+  std::string suffix;       ///< the text after ':' ("i64"), or the element type of array<…>
   std::vector<Attr> items;  ///< list
   std::vector<std::pair<std::string, Attr>> entries;  ///< dictionary
   ArrayType elementsType;                             ///< elements
   Array elements;             ///< elements: of elementsType, or one element (rank 0) that stands for all
-  size_t begin = 0, end = 0;  ///< where it stands; opaque: where its body stands
+  size_t begin = 0, end = 0;  ///< its place in the text; opaque: that of its body
   Type type;                  ///< type
 
   const Attr* find(std::string_view key) const;  ///< entry of a dictionary

@@ -1,5 +1,5 @@
-// What Mosaic text may hold at most. It is checked before MLIR's parser sees the text, because that parser recurses,
-// allocates and loops by what the text says. Real kernels stay far below: the largest of 700 recorded ones has 200 KiB.
+// Limits of Mosaic text. They are checked before MLIR's parser sees the text, because that parser recurses, allocates
+// and loops according to the text. Real kernels stay far below: the largest of 700 recorded ones has 200 KiB.
 #pragma once
 
 #include <cstdint>

@@ -108,7 +108,7 @@ class TextWriter {
     return text;
   }
 
-  /// What StableHLO says in other words, or not at all.
+  /// Attributes that StableHLO spells differently, or lacks.
   static void respell(std::string_view op, Named& named) {
     const auto find = [&](std::string_view name) {
       return std::find_if(named.begin(), named.end(), [&](const auto& n) { return n.first == name; });
@@ -221,7 +221,8 @@ class TextWriter {
   bytecode::ReadState& state_;
   AttributeText attributes_;
   std::string out_;
-  /// In scope, by number from `base_` on; those without a name are still to come. `next_` is the next to be defined.
+  /// The values in scope, by number from `base_` on; those without a name are not yet defined. `next_` is the next to
+  /// be defined.
   std::vector<Value> values_;
   size_t base_ = 0, next_ = 0;
   uint64_t nextName_ = 0;

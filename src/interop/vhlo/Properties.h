@@ -1,4 +1,4 @@
-// Which attributes an op of a portable artifact has by its definition, in the order in which they are stored.
+// The attributes that the definition of an op of a portable artifact has, in the order in which they are stored.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// Ops of the dialect that no TensorCore kernel from Pallas holds. They are known, so that refusing one says why.
+// Ops of the dialect that no TensorCore kernel from Pallas contains. They are listed so that a refusal gives the
+// reason.
 #include <algorithm>
 #include <array>
 

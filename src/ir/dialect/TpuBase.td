@@ -37,7 +37,7 @@ def Tpu_Dialect : Dialect {
 /// tpu.bitcast may change them.
 def Tpu_Elementwise : NativeOpTrait<"ElementwiseTrait"> { let cppNamespace = "::smalti::tpu"; }
 def Tpu_MovesElements : NativeOpTrait<"MovesElementsTrait"> { let cppNamespace = "::smalti::tpu"; }
-/// What a person sees: logs and traces. No op reads it.
+/// Output for people: logs and traces. No op reads it.
 def Tpu_DebugOutput : Resource<"::smalti::tpu::DebugOutput">;
 
 class Tpu_Op<string mnemonic, list<Trait> traits = []> : Op<Tpu_Dialect, mnemonic, traits>;

@@ -16,7 +16,7 @@ def Tpu_DeviceIdOp : Tpu_Op<"device_id", [Pure]> {
 }
 
 def Tpu_DelayOp : Tpu_Op<"delay"> {
-  let summary = "Stalls the core for so many nanoseconds";
+  let summary = "Stalls the core for the given number of nanoseconds";
   let arguments = (ins I32:$nanos);
   let assemblyFormat = "$nanos attr-dict";
 }

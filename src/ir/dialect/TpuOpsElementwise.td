@@ -19,7 +19,7 @@ def Tpu_ReciprocalOp : Tpu_Op<"reciprocal", [Pure, Tpu_Elementwise, AllTypesMatc
 }
 
 def Tpu_ReducePrecisionOp : Tpu_Op<"reduce_precision", [Pure, Tpu_Elementwise, AllTypesMatch<["input", "output"]>]> {
-  let summary = "Each element as a float of so many exponent and mantissa bits has it";
+  let summary = "Rounds each element to a float with the given numbers of exponent and mantissa bits";
   let arguments = (ins VectorOfAnyRankOf<[F32, BF16]>:$input, I32Attr:$exponent_bits, I32Attr:$mantissa_bits);
   let results = (outs VectorOfAnyRankOf<[F32, BF16]>:$output);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";

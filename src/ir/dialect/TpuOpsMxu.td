@@ -1,4 +1,4 @@
-// Matrix multiplication, whole and by hand on a matrix unit, and convolution.
+// Matrix multiplication, as one op and explicitly on a matrix unit, and convolution.
 include "dialect/TpuAttrs.td"
 
 def Tpu_MatmulOp : Tpu_Op<"matmul", [Pure, AllTypesMatch<["acc", "result"]>]> {
@@ -28,7 +28,7 @@ def Tpu_ConvOp : Tpu_Op<"conv", [Pure, AllTypesMatch<["acc", "result"]>]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// What attributes and shapes need and do not have; empty: they fit.
+    /// The error in attributes and shapes; empty: none.
     std::string misfit();
   }];
 }

@@ -13,7 +13,7 @@ std::string text(auto&& printable) {
   return s;
 }
 
-/// What stands between the outermost '<' and '>', or the whole text.
+/// The text between the outermost '<' and '>', or the whole text.
 llvm::StringRef insideAngles(llvm::StringRef s) {
   const size_t open = s.find('<'), close = s.rfind('>');
   return open == llvm::StringRef::npos || close == llvm::StringRef::npos ? s : s.substr(open + 1, close - open - 1);

@@ -19,7 +19,7 @@ struct ConvShapes {
   bool mayBeEmpty = false;  ///< a window that does not fit gives an empty result; else it is a mistake
 };
 
-/// What is wrong, with numbers: "needs a result of …"; empty when nothing is.
+/// The error, with numbers: "needs a result of …"; empty: none.
 std::string misfit(const ConvShapes&);
 
 }  // namespace smalti

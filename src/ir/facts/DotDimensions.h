@@ -16,7 +16,7 @@ struct DotDimensions {
   bool operator==(const DotDimensions&) const = default;
 };
 
-/// Of a tpu.matmul, from its attributes of either form: dimension_numbers, or transposes of matrices.
+/// The dimensions of a tpu.matmul, from either form of its attributes: dimension_numbers, or transposes of matrices.
 DotDimensions dotDimensionsOf(mlir::Operation& matmul);
 
 }  // namespace smalti

@@ -31,7 +31,7 @@ const AffineForm* formIn(const Forms& forms, mlir::Value value) {
   return found == forms.end() ? nullptr : &found->second;
 }
 
-/// What the op computes, when that has a form. Nothing but another division is followed after a division.
+/// The affine form of the op's result, if it has one. After a division only another division is followed.
 std::optional<AffineForm> formOf(mlir::Operation& op, const Forms& forms, size_t rank) {
   AffineForm form{std::vector<int64_t>(rank)};
   const AffineForm* a = op.getNumOperands() > 0 ? formIn(forms, op.getOperand(0)) : nullptr;
@@ -71,7 +71,7 @@ std::optional<AffineForm> formOf(mlir::Operation& op, const Forms& forms, size_t
       .Default([](auto) { return std::nullopt; });
 }
 
-/// Of every value of the map that has one.
+/// The forms of all values of the map that have one.
 Forms formsOf(mlir::Block& map, size_t rank) {
   Forms forms;
   for (size_t d = 0; d < rank; ++d) {
@@ -85,7 +85,7 @@ Forms formsOf(mlir::Block& map, size_t rank) {
   return forms;
 }
 
-/// By axis: whether the value is computed from its index, through memory or not.
+/// Whether the value depends on the index of each axis, directly or through memory.
 std::vector<bool> axesOf(mlir::Value value, mlir::Block& map, size_t rank) {
   std::vector<bool> axes(rank);
   llvm::SmallVector<mlir::Value> from{value};
@@ -97,7 +97,7 @@ std::vector<bool> axesOf(mlir::Value value, mlir::Block& map, size_t rank) {
       if (argument.getOwner() == &map && argument.getArgNumber() < rank) axes[argument.getArgNumber()] = true;
       continue;  // an inner block's: what its op takes counts already
     }
-    // What is in its regions counts as well: conditions, and values of outside.
+    // The ops of its regions count as well: conditions, and values from outside.
     v.getDefiningOp()->walk([&](mlir::Operation* op) { from.append(op->operand_begin(), op->operand_end()); });
   }
   return axes;
@@ -110,7 +110,7 @@ bool onlyLooksUp(mlir::Value index) {
   });
 }
 
-/// Marks the axes that one coordinate tells apart. `width`: how many values of the coordinate a block takes.
+/// Marks the axes that one coordinate distinguishes. `width`: the number of the coordinate's values in a block.
 void markDistinguished(const AffineForm& form, int64_t width, const std::vector<int64_t>& grid,
                        std::vector<bool>& distinguished) {
   struct Term {

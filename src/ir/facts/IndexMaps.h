@@ -14,8 +14,7 @@
 namespace smalti {
 
 /// (constant + the sum of factors[axis] * index of the axis) / divisor, rounded towards zero. An index map computes in
-/// i32: before the division it has the sum modulo 2^32, so that the form says what it computes only where `rangeOn` is
-/// known.
+/// i32: before the division it has the sum modulo 2^32, so that the form is only exact if `rangeOn` is known.
 struct AffineForm {
   std::vector<int64_t> factors;
   int64_t constant = 0;
@@ -29,8 +28,7 @@ struct AffineForm {
   struct Range {
     int64_t low = 0, high = 0;
   };
-  /// From the least to the largest value over a grid; nullopt where an axis that it uses has a dynamic bound, or the
-  /// sum leaves i32.
+  /// The range of values over a grid; nullopt if an axis that it uses has a dynamic bound, or the sum overflows i32.
   std::optional<Range> rangeOn(std::span<const int64_t> grid) const;
 };
 
@@ -80,8 +78,8 @@ class IndexMapFacts {
   bool readsMemory_ = false, usesScalarPrefetch_ = false;
 };
 
-/// By grid axis: whether the blocks of two grid points whose indices on it differ never overlap, whatever their indices
-/// on other axes are. True for axes with one point. `grid` may have kDynamicBound.
+/// For each grid axis, whether the blocks of two grid points whose indices on it differ never overlap, whatever their
+/// indices on other axes are. True for axes with one point. `grid` may have kDynamicBound.
 std::vector<bool> injectiveAxes(const IndexMapFacts&, const Window&, const std::vector<int64_t>& grid);
 
 /// Whether two index maps compute the same.

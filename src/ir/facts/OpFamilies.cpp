@@ -81,7 +81,7 @@ bool mayBeWritten(mlir::Value ref) {
     if (mlir::isa<tpu::WaitDMAOp>(op)) return false;
     const auto effects = effectsOf(op);
     const auto isHere = [&](const mlir::MemoryEffects::EffectInstance& e) { return e.getValue() == ref; };
-    // What declares nothing for the ref may hand it on.
+    // An op that declares no effect on the ref may pass it on.
     return !effects || llvm::none_of(*effects, isHere) ||
            llvm::any_of(*effects, [&](const auto& e) { return isHere(e) && !isRead(e); });
   });

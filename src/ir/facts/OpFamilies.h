@@ -1,4 +1,4 @@
-// Which family an op belongs to, from its traits and its declared effects. An op that declares no effects may do
+// The family of an op, from its traits and its declared effects. An op that declares no effects may do
 // anything: semaphores, copies, the matrix unit, random numbers.
 #pragma once
 

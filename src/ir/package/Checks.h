@@ -23,7 +23,7 @@ void checkAliases(const KernelPackage&, Violations&);
 /// Ops are those of TensorCore kernels; the configuration has what they need.
 void checkOps(const KernelPackage&, Violations&);
 
-/// Of a package that keeps every invariant.
+/// Joins the aliases of resident operands of a package that satisfies every invariant.
 void joinResidentAliases(KernelPackage&);
 
 /// Memref type as a person reads it: "f32[8,128] in vmem".

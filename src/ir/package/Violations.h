@@ -11,7 +11,7 @@ namespace smalti::package {
 
 class Violations {
  public:
-  /// `kernel` and `place` are where each violation is said to be, unless it says otherwise.
+  /// `kernel` and `place` are the context of violations without their own.
   Violations(std::string kernel, SourcePlace place) : kernel_(std::move(kernel)), place_(std::move(place)) {}
 
   void add(Diagnostic d);

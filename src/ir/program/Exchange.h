@@ -15,8 +15,8 @@ struct Exchange {
 
 bool isCollective(std::string_view op);
 
-/// Of a collective that obeys its type rule, on that many devices: partitions of one replica, as JAX makes them.
-/// SM2014 for devices that do not exist, come twice or are left out, and for groups that do not fit each other or the
+/// The exchange of a collective that obeys its type rule, on `devices` partitions of one replica, as JAX creates them.
+/// Error SM2014: devices that do not exist, occur twice or are missing, and groups that do not fit each other or the
 /// types.
 Result<Exchange> exchangeOf(const TypedOp& collective, int64_t devices);
 

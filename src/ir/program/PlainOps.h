@@ -39,7 +39,7 @@ struct TypedOp {
   std::string_view text(std::string_view attribute) const;
 };
 
-/// What is wrong with the op's types and attributes, with numbers; empty when nothing is.
+/// The error in the op's types and attributes, with numbers; empty: none.
 using TypeRule = std::string (*)(const TypedOp&);
 
 inline constexpr int kVariadic = -1;

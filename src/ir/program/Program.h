@@ -1,5 +1,5 @@
 // A Program: kernel calls, plain array ops between them, private functions, a mesh around them.
-// That is what JAX's modules are; one runner runs it, one importer reads it, one exporter writes it.
+// JAX's modules have this form; one runner runs it, one importer reads it, one exporter writes it.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ struct DeviceMesh {
   int64_t numDevices() const;
 };
 
-/// Which mesh axes split each dimension (outer to inner). Empty `mesh`: replicated.
+/// The mesh axes that split each dimension (outer to inner). Empty `mesh`: replicated.
 struct Sharding {
   std::string mesh;
   std::vector<std::vector<std::string>> dims;

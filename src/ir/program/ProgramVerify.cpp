@@ -271,7 +271,7 @@ class Verifier {
   std::vector<bool> defined_, ever_;  ///< by value: visible here; defined anywhere in this function
   std::vector<ValueId> inScope_;      ///< the visible ones, in order
   std::vector<Diagnostic> found_;
-  int64_t numFound_ = 0;  ///< those not kept included
+  int64_t numFound_ = 0;  ///< including those that are not kept
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ std::vector<int64_t> both(Dims a, Dims b) {
   return all;
 }
 
-/// What windows have of the operand, and the batch dimensions; the rest of `batched` (result or updates) must fit.
+/// Checks the window and batch dimensions of the operand; the rest of `batched` (result or updates) must fit them.
 std::string checkNumbers(const Numbers& n, const ArrayType& operand, const ArrayType& indices,
                          const ArrayType& batched) {
   const size_t rank = operand.shape.size();

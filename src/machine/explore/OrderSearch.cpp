@@ -99,7 +99,7 @@ class OrderRun {
     const auto done = polls_.find(poll.program);
     return poll.kernel == kernel_ && (done == polls_.end() || done->second <= poll.number);
   }
-  /// Of the program's polls of the semaphore before this one: totals never decrease.
+  /// The last total in the program's polls of the semaphore before this one: totals never decrease.
   int64_t lastTotalOf(const Poll& poll, const SemaphoreId& semaphore) const {
     int64_t last = 0;
     for (const auto& [other, seen] : order_)

@@ -11,7 +11,7 @@ class Operation;
 
 namespace smalti::machine::flat {
 
-/// As compiled: index operands and what is static.
+/// A box as compiled: index operands and static parts.
 struct BoxShape {
   int32_t ref = -1;
   std::vector<Operand> indices;
@@ -20,7 +20,7 @@ struct BoxShape {
   int64_t stride(size_t d) const { return strides.empty() ? 1 : strides[d]; }
 };
 
-/// As resolved in one run.
+/// A box as resolved in one run.
 struct Box {
   const Ref* ref = nullptr;
   std::array<int64_t, kMaxRank> starts{};

@@ -113,7 +113,7 @@ class FlatLowering {
 
   Status lowerOp(mlir::Operation&);
   /// From now on instructions are this op's; what they were before.
-  /// What is known of an op by its name.
+  /// The facts about an op that depend only on its name.
   struct KnownName {
     int32_t number = 0;              ///< index into OpTable::names
     const FlatOpRow* row = nullptr;  ///< null: an element-wise op, or the function's terminator

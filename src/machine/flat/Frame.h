@@ -21,7 +21,7 @@ class Pages {
   Pages() = default;
   Pages(Pages&&) noexcept;
   ~Pages();
-  /// At least `bytes`, 64-byte aligned; null when it cannot be had. Growing forgets what was there.
+  /// At least `bytes`, 64-byte aligned; null if they cannot be allocated. Growing discards the content.
   std::byte* reserve(int64_t bytes);
   std::byte* data() const { return data_; }
 
@@ -81,7 +81,7 @@ struct Frame {
   void releaseSite(int site);
 };
 
-/// The handler of payloads whose `run` returns nothing or "go on".
+/// The handler of payloads whose `run` returns nothing, or whether to continue.
 template <class P>
 const Instruction* step(Frame& frame, const Instruction* i) {
   const auto& payload = *static_cast<const P*>(i->payload);

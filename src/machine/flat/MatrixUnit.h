@@ -20,9 +20,9 @@ struct StoredMatrix {
 
 struct MatrixUnit {
   std::map<int, StoredMatrix> staged;  ///< by staging register
-  StoredMatrix weights;                ///< what the next product is with
-  /// By the address where they begin: JAX gives each accumulator a range of its own and takes no slices of them, so an
-  /// address names the same whole accumulator in every op, and ranges of two do not overlap.
+  StoredMatrix weights;                ///< of the next product
+  /// By start address: JAX gives each accumulator its own range and never slices it, so that an address names the same
+  /// whole accumulator in every op, and the ranges of two accumulators do not overlap.
   std::map<int, StoredMatrix> accumulators;
   std::deque<StoredMatrix> fifo;
 };

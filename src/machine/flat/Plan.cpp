@@ -1,5 +1,7 @@
 #include "machine/flat/Plan.h"
 
+#include "base/Arithmetic.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -8,7 +10,7 @@ namespace smalti::machine::flat {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t aligned(int64_t bytes) { return roundUp(bytes, kAlignment); }
 
 int64_t peakOf(const std::vector<Interval>& intervals) {
   std::map<int, int64_t> changes;  // instruction → bytes that begin or end there

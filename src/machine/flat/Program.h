@@ -12,10 +12,10 @@ namespace smalti::machine::flat {
 struct Frame;
 struct Instruction;
 
-/// Does one instruction; the next one to do, or null when the run stops (frame.stop says why).
+/// Executes one instruction; returns the next one, or null if the run stops (frame.stop has the reason).
 using Handler = const Instruction* (*)(Frame&, const Instruction*);
 
-/// What an op knows beyond slots; `run` of the concrete type is called by `step` below.
+/// The data of an op in addition to slots; `step` below calls `run` of the concrete type.
 struct Payload {
   static constexpr bool kQuiet = false;  ///< true: only checks; reads no values and writes nothing
   virtual ~Payload() = default;
@@ -34,7 +34,7 @@ struct Instruction {
   eval::Splat splat = eval::Splat::none;
 };
 
-/// Where a value lives: at `data`; scalars and splats are one element in `bits`.
+/// The place of a value: `data`; scalars and splats are one element in `bits`.
 struct Slot {
   std::byte* data = nullptr;
   const uint8_t* mask = nullptr;  ///< null: all defined; else one byte per stored element

@@ -11,15 +11,15 @@
 
 namespace smalti::machine {
 
-/// What checkers know about the run in addition to events.
+/// The facts about the run that checkers have in addition to events.
 struct CheckContext {
   const CompiledKernel* kernel = nullptr;
   const MachineOptions* options = nullptr;
   int numDevices = 1, numCores = 1;
   Findings* findings = nullptr;
-  /// Of counts and copies that are left at the end: a note where the module says `disable_semaphore_checks`.
+  /// The severity of counts and copies that are left at the end: a note if the module has `disable_semaphore_checks`.
   Severity leftInSemaphores() const;
-  /// Where a finding belongs: kernel, device and core (if several), grid step.
+  /// The context of a finding: kernel, device and core (if several), grid step.
   std::vector<std::string> where(const Actor&) const;
   /// The user's line; of a window that is its index map's. May be null.
   const SourcePlace* placeOf(const MemoryAccess&) const;

@@ -1,5 +1,5 @@
-// For `smalti check --schedules`: what one run says about every other order of its steps. Where nothing but a program
-// and its copies raise semaphores, the waits are the same in every order, and Races.cpp has seen all there is.
+// For `smalti check --schedules`: the conclusions from one run about every other order of its steps. If only a program
+// and its copies raise its semaphores, the waits are the same in every order, and Races.cpp has seen all accesses.
 #include <set>
 
 #include "machine/observers/Checker.h"
@@ -77,7 +77,8 @@ class OrderChecker final : public Checker {
     given_ = idOf(*semaphore.buffer).kind != AllocationKind::array;
     orders_.add(program(actor).thread, {.waitsOn = number(semaphoreIdOf(semaphore)), .waitsFor = amount});
   }
-  /// What a kernel does may depend on when it polls, unless it alone raises the semaphore, or the count is prescribed.
+  /// The steps of a kernel may depend on the time of a poll, unless it alone raises the semaphore, or the count is
+  /// prescribed.
   void polled(const Actor& actor, const Ref& semaphore, int64_t count) override {
     if (context_.options->mayPoll) {
       if (isRecorded())
@@ -143,7 +144,7 @@ class OrderChecker final : public Checker {
     if (!p.step) p.step = std::make_shared<const std::vector<int32_t>>(actor.gridStep.begin(), actor.gridStep.end());
     return p.step;
   }
-  /// What has left for another core before a copy to that is started arrives before it (Transport.h).
+  /// Messages that were sent to another core before a copy to it was started arrive before the copy (Transport.h).
   void followInOrder() {
     constexpr size_t kLookBack = 16;
     for (Program& program : programs_)
@@ -184,7 +185,7 @@ class OrderChecker final : public Checker {
   std::map<SemaphoreId, int> semaphores_;
   std::vector<Entry> entries_;
   std::set<SemaphoreId> countedByCopies_;
-  bool given_ = true;  ///< what is recorded is so in every order
+  bool given_ = true;  ///< the record holds in every order
 };
 
 std::unique_ptr<Checker> makeOrderChecker(CheckContext context) { return std::make_unique<OrderChecker>(context); }

@@ -106,7 +106,7 @@ class RaceChecker final : public Checker {
     int program = 0;
     int64_t last = 0;
     int thread = 0;
-    Clock end;  ///< what has happened when the last one has arrived
+    Clock end;  ///< all events before the arrival of the last one
   };
   /// A copy on its way to another core.
   struct Sent {
@@ -150,8 +150,8 @@ class RaceChecker final : public Checker {
     history.add({epoch, write, footprint, party}, clock);
   }
 
-  /// What has left for another core before a copy to that is started arrives before it (Transport.h). `sent`: such
-  /// copies, which no other one follows yet.
+  /// Messages that were sent to another core before a copy to it was started arrive before the copy (Transport.h).
+  /// `sent`: such copies, which no other one follows yet.
   static void followInOrder(std::vector<Sent>& sent, const Clock& started, Clock& clock) {
     std::erase_if(sent, [&](const Sent& earlier) {
       const bool left = started.covers(earlier.left);

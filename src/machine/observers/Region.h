@@ -21,11 +21,11 @@ struct Region {
 /// All of a view; nullopt if a chain of transforms obscures its elements.
 std::optional<Region> regionOf(const Ref&);
 std::optional<Region> regionOf(const PeerRef&);
-/// What an access touches; nothing when that cannot be said exactly.
+/// The region of an access; nothing if it is not known exactly.
 std::optional<Region> regionOf(const MemoryAccess&);
 /// Exact: at least one element is in both.
 bool overlap(const Region&, const Region&);
-/// The buffer's shadow says that some element of the region, which is of this device, is undefined.
+/// Whether an element of the region, which belongs to this device, is undefined according to the buffer's shadow.
 bool anyUndefined(const Region&);
 
 }  // namespace smalti::machine

@@ -72,8 +72,8 @@ class RevisitChecker final : public Checker {
          .help = "make the axis that is accumulated over the last grid axis"});
   }
 
-  /// Where the kernel last wrote to the window before it was first visited again: what is lost there. Without a store,
-  /// the index map.
+  /// The last store to the window before the block was first visited again, whose value is lost; without a store, the
+  /// index map.
   const SourcePlace& placeOf(const Actor& actor, int operand) {
     auto [place, isNew] = reported_.try_emplace(operand);
     const auto stored = lastStore_.find({actor.device, actor.core, operand});

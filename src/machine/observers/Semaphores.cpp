@@ -41,7 +41,7 @@ class SemaphoreChecker final : public Checker {
     if (place.known()) raised_[semaphore] = place;
   }
 
-  /// What raised the semaphore last, else where it was allocated.
+  /// The place that raised the semaphore last, otherwise that of its allocation.
   const SourcePlace& placeOf(const Buffer& buffer, int64_t element) const {
     const auto found = raised_.find({idOf(buffer), element});
     return found == raised_.end() ? buffer.place : found->second;

@@ -97,7 +97,7 @@ void Overlap::endStep(const Actor& actor, Observer& observer) {
     if (!o->plan->isOutput) continue;
     const bool leaves = o->willChange || !hasNext_;
     if (leaves) tell(actor, observer, *o, Kind::writeBackStart, o->slot, o->block);
-    // What the step before has started; with one buffer the next block needs it at once.
+    // The write-back that the previous step started; with one buffer the next block needs it immediately.
     if (o->writingSlot >= 0) {
       tell(actor, observer, *o, Kind::writeBackComplete, o->writingSlot, o->writing);
       o->writingSlot = -1;

@@ -1,4 +1,4 @@
-// What the software pipeline of one core does on a TPU, told to observers step by step: fetches run one step ahead of
+// Reports to observers, step by step, the software pipeline of one core on a TPU: fetches run one step ahead of
 // the body, write-backs one step behind, each operand has two buffers (one where its window is synchronous or the whole
 // array). Nothing is copied here: values move as WindowPipeline says, and overlap in time is invisible to them (S-C13,
 // S-C14).

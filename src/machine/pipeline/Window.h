@@ -13,7 +13,7 @@ namespace smalti::machine {
 /// A window buffer and the array it moves over.
 class WindowCopy {
  public:
-  /// `undefined`: the window's dtype with its signedness, which says what undefined elements hold.
+  /// `undefined`: the window's dtype with its signedness, which determines the value of undefined elements.
   WindowCopy(Buffer& array, Buffer& window, DType undefined, bool tracks, Poison poison);
   /// Array → window. The rest of the window keeps what it holds, and counts as undefined (S-B9).
   void fetch(const BlockRegion&);

@@ -16,7 +16,7 @@ namespace smalti::machine {
 
 struct OperandPlan;
 
-/// Which contract the windows follow.
+/// The contract of the windows.
 enum class PipelineContract : uint8_t {
   tpu,    ///< copy when the block index changes
   naive,  ///< copy in and out at every step; an output block is read again while its index stays the same

@@ -21,7 +21,7 @@ struct Allocation : Buffer {
   bool touchedByPeer = false;  ///< while not live: the next allocation keeps what the peer did
 };
 
-/// What one core owns: windows, scratch, regions, its barrier semaphore.
+/// The memory of one core: windows, scratch, regions, its barrier semaphore.
 struct CoreMemory {
   std::vector<std::unique_ptr<Allocation>> windows;  ///< by operand; null for whole operands
   std::vector<std::unique_ptr<Allocation>> prefetch;
@@ -30,14 +30,14 @@ struct CoreMemory {
   std::unique_ptr<Allocation> barrier;
 };
 
-/// What one device owns.
+/// The memory of one device.
 struct DeviceMemory {
   std::vector<Allocation*> arrays;  ///< by operand; an aliased output is the input's
   std::vector<std::unique_ptr<Allocation>> owned;
   std::vector<CoreMemory> cores;
 };
 
-/// A new allocation, poisoned (semaphores zero). `tracks`: with a shadow that says undefined.
+/// A new allocation, poisoned (semaphores zero). `tracks`: with a shadow in which all elements are undefined.
 Result<std::unique_ptr<Allocation>> makeAllocation(Allocation::Kind, int index, std::string name, ArrayType, MemoryKind,
                                                    MemoryAccount&, Poison, bool tracks);
 /// Fills it with poison (semaphores with zero) again.

@@ -139,8 +139,8 @@ class KernelCompiler {
         kernel_->operands[arguments_.numInputs() + o].sharedWith = static_cast<int>(*input);
   }
 
-  /// core_parallel says so; a core mesh is a grid of one parallel axis over whole operands whose cores talk to each
-  /// other.
+  /// The axis of cores: a core_parallel one; or, for a core mesh, the single parallel axis over whole operands of a
+  /// kernel whose cores communicate.
   int coreAxis(bool otherCores) const {
     const auto& semantics = package_.signature.dimensionSemantics;
     for (size_t d = 0; d < semantics.size() && d < package_.signature.grid.size(); ++d)

@@ -36,7 +36,7 @@ struct OperandPlan : ArgumentPlan {
 struct SignalSite {
   enum class Root : uint8_t { argument, allocation, barrier } root = Root::argument;
   int argument = -1;       ///< index into all memref arguments of the kernel
-  SourcePlace allocation;  ///< where the region semaphore is allocated
+  SourcePlace allocation;  ///< of the region semaphore
   SourcePlace place;
   bool dma = false;
 };

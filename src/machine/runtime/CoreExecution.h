@@ -31,7 +31,7 @@ class CoreExecution final : public Core {
     int64_t amount = 0;
     SourcePlace place;
   };
-  /// What it is blocked on.
+  /// The event for which it waits.
   const Waiting& waiting() const { return waiting_; }
   SourcePlace place() const { return execution_.place(); }
 

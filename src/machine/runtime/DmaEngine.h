@@ -10,7 +10,7 @@ namespace smalti::machine {
 
 /// The count of a semaphore: the element that a ref of one element names.
 int64_t& semaphoreCount(const Ref&);
-/// What a copy adds to this semaphore, and a wait for it takes: the bytes, or 1 on a regular one (S-G2, S-G3).
+/// The amount that a copy adds to this semaphore, and a wait takes: the bytes, or 1 on a regular one (S-G2, S-G3).
 int64_t dmaCredit(const Ref& semaphore, int64_t bytes);
 
 class DmaEngine {
@@ -28,7 +28,7 @@ class DmaEngine {
   /// Takes the copy; when its data moves is up to the policy. `program`: who issued it.
   void start(DmaTransfer transfer, int program);
   int64_t nextId() const { return nextId_; }
-  // What happens around it; the policy may let data move.
+  // Events of the machine, at which the policy may let data move.
   void onActivity();
   /// A waiter needs the semaphore's count to be at least `amount`.
   void onWait(const Ref& semaphore, int64_t amount) { moveFor(DmaOccasion::wait, semaphore, amount); }

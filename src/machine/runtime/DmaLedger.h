@@ -1,5 +1,5 @@
-// Which wait made which copy safe. Waits take counts off semaphores, copies add to them; the two are matched here, for
-// observers. Nothing is kept without observers.
+// Finds the wait that made each copy safe. Waits take counts off semaphores, copies add to them; the two are matched
+// here, for observers. Nothing is kept without observers.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,9 @@ class DmaLedger {
  public:
   /// A copy has started: its semaphores owe its bytes.
   void started(const DmaTransfer&);
-  /// A wait took `amount` off `semaphore`; `ref` (may be null) is what the kernel says it waited for. The copies that
-  /// are safe by it go to the observer: the one of the same elements, else of the same size, else in starting order.
+  /// A wait took `amount` off `semaphore`; `ref` (may be null) is the target that the kernel names. The copies
+  /// that it makes safe are reported to the observer: that of the same elements, else of the same size, else in
+  /// starting order.
   void waited(const Actor&, const Ref& semaphore, int64_t amount, const Ref* ref, Observer&);
 
  private:

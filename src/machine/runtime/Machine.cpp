@@ -51,7 +51,7 @@ Result<int> numCores(const CompiledKernel& kernel, const std::vector<int64_t>& b
   return static_cast<int>(std::clamp<int64_t>(options.cores, 1, kMaxCores));
 }
 
-/// Of one program: what the kernel and its index maps hold at once.
+/// The bytes of one program: the values that the kernel and its index maps hold at the same time.
 int64_t bytesOfValues(const CompiledKernel& kernel) {
   int64_t bytes = kernel.valueBytes;
   for (const OperandPlan& operand : kernel.operands)

@@ -1,4 +1,4 @@
-// What the runtime must know about a kernel's text before it runs: the ops that raise semaphores.
+// Facts about a kernel's text that the runtime needs before it runs: the ops that raise semaphores.
 #pragma once
 
 #include <vector>

@@ -16,7 +16,7 @@ struct Chip {
   std::string name;  ///< "v5e"
   std::string title;
 
-  /// Of the chip in other programs.
+  /// Names of the chip in other programs.
   struct Names {
     std::string deviceKind;      ///< of JAX's devices: "TPU v5 lite"
     std::string topology;        ///< of the TPU compiler's topologies: "v5e" in "v5e:2x2"
@@ -28,7 +28,7 @@ struct Chip {
     int64_t coresPerDevice = 0;  ///< TensorCores that one kernel may use
     double clockGhz = 0;
   } device;
-  /// Of one TensorCore.
+  /// The matrix units of one TensorCore.
   struct Mxu {
     int64_t count = 0, size = 0;    ///< matrix units and their rows = columns
     int64_t bf16RowsPerCycle = 0;   ///< rows of a bf16 operand that one unit takes in a cycle
@@ -37,7 +37,7 @@ struct Chip {
     double bf16TflopsPerChip = 0;   ///< published peaks; 0: the type has no rate of its own
     double int8TopsPerChip = 0, fp8TflopsPerChip = 0, int4TopsPerChip = 0;
   } mxu;
-  /// Of one TensorCore.
+  /// The vector unit of one TensorCore.
   struct Vector {
     int64_t registers = 0, sublanes = 0, lanes = 0;
     int64_t aluSlots = 0, loadSlots = 0, storeSlots = 0, scalarSlots = 0;  ///< a bundle
@@ -47,7 +47,7 @@ struct Chip {
   } vector;
   struct Memory {
     int64_t vmemBytes = 0;              ///< of a core
-    int64_t vmemUsableBytes = 0;        ///< what a kernel may take at most, whatever its limit
+    int64_t vmemUsableBytes = 0;        ///< the most that a kernel may use, whatever its limit
     int64_t vmemDefaultLimitBytes = 0;  ///< unless it sets vmem_limit_bytes
     int64_t smemBytes = 0;              ///< of a core
     int64_t hbmBytes = 0;               ///< of the chip
@@ -62,7 +62,7 @@ struct Chip {
     double linkGbPerSecond = 0;  ///< one way
     double hopLatencyUs = 0;
   } ici;
-  /// What no document says, found by fitting the model of src/sim to measured times.
+  /// Undocumented constants, found by fitting the model of src/sim to measured times.
   struct Time {
     double kernelUs = 0;          ///< to start and to end a kernel
     double stepCycles = 0;        ///< a grid step, whatever it does
@@ -93,7 +93,7 @@ struct Chip {
   struct Tiles {
     int64_t rows32 = 0, rows16 = 0, rows8 = 0, rows4 = 0;
   } tiles;
-  /// What the compiler keeps in VMEM where registers do not suffice (src/tpu/Temporaries.h).
+  /// Constants of the values that the compiler keeps in VMEM if registers do not suffice (src/tpu/Temporaries.h).
   struct Spills {
     int64_t freeRegisters = 0;    ///< of the values that are kept at once, these need no VMEM
     int64_t productDepth = 0;     ///< products of more depth keep partial sums
@@ -103,9 +103,9 @@ struct Chip {
     int64_t reloadedRow = 0;      ///< rows of fewer registers are loaded again where they are needed again; 0: all are
     int64_t rowsInFlight = 0;     ///< groups of eight rows that are worked on at once
     bool narrowCasts = false;     ///< casts from and to 8 bits and less go by way of all of the 32-bit value
-    bool rowBroadcasts = false;   ///< what a broadcast row is added to is kept until it is stored
+    bool rowBroadcasts = false;   ///< the other operand of a broadcast row's addition is kept until the store
   } spills;
-  /// What the compiler takes here and not everywhere.
+  /// Features that the compiler accepts for this chip, but not for all.
   struct Takes {
     bool narrowMatmul = false;       ///< operands of 8 and 4 bits
     bool mixedMatmul = false;        ///< i8 × i4, integer operands with float results and the reverse, f4

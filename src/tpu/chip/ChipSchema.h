@@ -23,7 +23,7 @@ struct ChipKey {
 
 const std::vector<ChipKey>& chipSchema();
 
-/// What no single key shows: numbers that contradict each other. Empty: nothing does.
+/// An error that no single key shows: numbers that contradict each other. Empty: none.
 struct Contradiction {
   std::string_view section, key;  ///< the one to look at
   std::string message, need;

@@ -1,4 +1,4 @@
-// Which chips there are: files next to the installed library, else the ones that are part of it.
+// The known chips: files next to the installed library, otherwise those embedded in it.
 #include <dlfcn.h>
 
 #include <algorithm>

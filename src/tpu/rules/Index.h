@@ -9,7 +9,7 @@ namespace smalti::tpu {
 
 /// "s * 4, provably a multiple of 4 only: nothing is known of 's', …".
 std::string proofText(mlir::Value index, int64_t wanted);
-/// What to try, of an index that need not be such a multiple.
+/// The help for an index that is not provably such a multiple.
 std::string multipleHelp(mlir::Value index, int64_t wanted);
 
 }  // namespace smalti::tpu

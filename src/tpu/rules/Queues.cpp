@@ -1,5 +1,5 @@
-// The queue of products of each matrix unit: what is taken out must be in, and it holds so many rows. The compiler
-// schedules pushes and pops in their order, so their numbers in straight-line code are what they are when it runs.
+// The queue of products of each matrix unit: pops need a pushed product, and its number of rows is limited. The
+// compiler schedules pushes and pops in order, so that their numbers in straight-line code are those at run time.
 #include <map>
 
 #include <fmt/format.h>

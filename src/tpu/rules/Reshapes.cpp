@@ -49,7 +49,7 @@ bool flattens(const Chip& chip, const ArrayType& from, const Shape& to) {
 void onShapeCast(mlir::Operation* op, const Judge& judge) {
   auto cast = mlir::dyn_cast<mlir::vector::ShapeCastOp>(op);
   if (!cast) return;
-  // Of several in a row the compiler makes one.
+  // The compiler merges consecutive reshapes into one.
   const auto isCast = [](mlir::Operation* user) { return mlir::isa<mlir::vector::ShapeCastOp>(user); };
   if (!cast->use_empty() && llvm::all_of(cast->getUsers(), isCast)) return;
   mlir::Value source = cast.getSource();

@@ -73,7 +73,7 @@ struct OpTypes {
   unsigned takes;
 };
 
-/// What each operation takes on every chip.
+/// The types that each operation accepts on every chip.
 constexpr std::array kOpTypes{
     OpTypes{"arith.addf", floats},     OpTypes{"arith.subf", floats},     OpTypes{"arith.mulf", floats},
     OpTypes{"arith.divf", floats},     OpTypes{"arith.remf", f32},        OpTypes{"arith.negf", floats},
@@ -85,7 +85,7 @@ constexpr std::array kOpTypes{
     OpTypes{"math.absf", floats},
 };
 
-/// Those that this rule knows by their dialect alone take f32 and bf16.
+/// The types that an operation accepts; ops without a row, known by their dialect alone, accept f32 and bf16.
 unsigned takenBy(llvm::StringRef op) {
   for (const OpTypes& row : kOpTypes)
     if (row.op == std::string_view(op.data(), op.size())) return row.takes;

@@ -61,7 +61,7 @@ TEST(Checked, RecordedKernelsAreJudgedAsByTheMachine) {
       const auto outcome = cpu::compileChecked(kernel, {});
       ASSERT_TRUE(outcome) << folder;
       if (!outcome->kernel)
-        ++reasons[outcome->reason];
+        ++reasons[outcome->why.reason];
       else if (!native)
         ++reasons["run again: " + module->recorded->name];
       if (outcome->kernel) shadowed += !outcome->kernel->shadowed().empty();

@@ -70,7 +70,7 @@ TEST(ProgramRunner, EndlessLoopsStopAtTheStepLimit) {
   EXPECT_EQ(results.error().str(),
             "error[SM5005]: a loop around the kernels exceeds the iteration limit\n"
             "  --> test.mlir:4:10\n"
-            "  need: at most 100 rounds\n"
+            "  need: at most 100 iterations\n"
             "  help: check the loop's condition, or raise the step limit\n");
 }
 

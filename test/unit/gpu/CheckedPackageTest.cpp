@@ -11,7 +11,7 @@ namespace {
 
 using namespace machine::testing;
 
-/// A sum in scratch that is set to zero in the step `first`.
+/// Accumulates in scratch, which the step `first` clears.
 void accumulate(TextKernel& k, int32_t first) {
   const Val x = k.input({.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0"}),
             out = k.output({.array = {32, 128}, .block = {8, 128}, .map = "%i, %c0"}), sum = k.scratch("f32", {8, 128});

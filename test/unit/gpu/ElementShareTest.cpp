@@ -8,7 +8,7 @@
 namespace smalti::gpu {
 namespace {
 
-/// How often each element is taken by some thread, as the code takes them (emit/Runs.cpp).
+/// How many threads take each element, computed like the emitted code (emit/Runs.cpp).
 std::vector<int> takenBy(const ElementShare& share) {
   std::vector<int> taken(static_cast<size_t>(share.elements), 0);
   const int64_t runs = share.elements / share.run;
@@ -30,7 +30,7 @@ RC_GTEST_PROP(ElementShares, EachElementIsTakenOnce, ()) {
   RC_ASSERT(takenBy(share) == std::vector<int>(static_cast<size_t>(num_elements(shape)), 1));
   int64_t last = 1;
   for (const int64_t n : shape) last = n == 1 ? last : n;
-  RC_ASSERT(last % share.run == 0);  // no run goes on in another row
+  RC_ASSERT(last % share.run == 0);  // no run extends into another row
   RC_ASSERT(share.rounds == 0 || share.rounds * share.batch * share.run * share.threads == share.elements);
   RC_ASSERT(!share.inRegisters || share.rounds > 0);
 }

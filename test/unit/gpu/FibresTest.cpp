@@ -164,7 +164,7 @@ TEST(Fibres, CopiesEndInTheWaitForTheirGroup) {
     std::fill(std::begin(to), std::end(to), char(99));
     hostCopy(to, from, 16);
     hostCommitCopies();
-    hostCopy(to + 16, from + 16, 4);  // what is left of the 16 bytes becomes 0
+    hostCopy(to + 16, from + 16, 4);  // the other bytes of the 16 become 0
     hostCommitCopies();
     hostCopy(to + 32, from + 32, 16);
     EXPECT_EQ(to[0], 99) << "a copy that nobody has waited for";
@@ -194,8 +194,8 @@ TEST(Fibres, SomeSeedsEndCopiesAtOnce) {
   EXPECT_LT(early, 20);
 }
 
-/// Where an element lies in a matrix of rows of 128 bytes, as it is written down: 16 bytes at column c of row r lie at
-/// column c xor r mod 8.
+/// The offset of an element in a swizzled matrix of rows of 128 bytes: the 16 bytes at column c of row r are at column
+/// c xor r mod 8.
 int64_t swizzledElement(int64_t row, int64_t column) { return row * 64 + ((column / 8) ^ (row % 8)) * 8 + column % 8; }
 
 TEST(Fibres, AWarpGroupMultipliesSwizzledMatrices) {

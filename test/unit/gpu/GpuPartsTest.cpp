@@ -36,12 +36,12 @@ TEST(Hazards, ABarrierStandsBetweenAWriteAndAnythingElse) {
   EXPECT_FALSE(h.needBarrier({2}, {1, 2}));
 }
 
-TEST(Hazards, APlaceThatIsStillReadIsNotHandedOnSilently) {
+TEST(Hazards, MemoryThatIsStillReadIsMarkedBeforeItIsReused) {
   Hazards h;
-  h.handOver(1);
+  h.markReusable(1);
   EXPECT_FALSE(h.reused());
   h.note({1}, {});
-  h.handOver(1);
+  h.markReusable(1);
   EXPECT_TRUE(h.reused());
 }
 
@@ -56,10 +56,10 @@ TEST(Tools, ResourcesAreReadFromWhatPtxasPrints) {
   EXPECT_EQ(r.sharedBytes, 512);
 }
 
-TEST(Primitives, ChangesOfRegistersAreReadFromTheirNames) {
-  for (const bool takes : {false, true}) {
-    const RegisterChange read = registersNamed(registersName({.takes = takes, .count = 232}));
-    EXPECT_EQ(read.takes, takes);
+TEST(Primitives, RegisterLimitsAreReadFromTheirNames) {
+  for (const bool raises : {false, true}) {
+    const RegisterLimit read = registerLimitNamed(registerLimitName({.raises = raises, .count = 232}));
+    EXPECT_EQ(read.raises, raises);
     EXPECT_EQ(read.count, 232);
   }
 }

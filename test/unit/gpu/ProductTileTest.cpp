@@ -57,7 +57,7 @@ TEST(ProductTiles, ExactProductsOfF32AreThreads) {
     ASSERT_TRUE(tile);
     EXPECT_EQ(tile->unit, ProductUnit::threads);
     EXPECT_EQ(tile->sums(), 64);
-    EXPECT_EQ(2 * tile->high, 8) << "rows of a thread, as many as columns";
+    EXPECT_EQ(2 * tile->fragmentsM, 8) << "rows of a thread, as many as columns";
     EXPECT_EQ(tile->depth(), 32);
   }
 }

@@ -109,9 +109,9 @@ Reg reciprocal(const ElementOp& e) {
   return e.b.CreateFDiv(one, roundTo(e.b, DType::bf16, e.operands[0]));
 }
 
-/// How |x| compares with infinity. UEQ: infinite or NaN.
+/// Compares |x| with infinity. UEQ: infinite or NaN.
 template <llvm::CmpInst::Predicate P>
-Reg besideInfinity(const ElementOp& e) {
+Reg comparedWithInfinity(const ElementOp& e) {
   Reg size = e.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, e.operands[0]);
   return e.b.CreateFCmp(P, size, llvm::ConstantFP::getInfinity(size->getType()));
 }
@@ -290,10 +290,10 @@ const llvm::StringMap<EmitElement>& table() {
       {"tpu.unpack_elementwise", unpackElements},
       {"tpu.reciprocal", reciprocal},
       {"tpu.reduce_precision", reducePrecision},
-      {"math.isfinite", besideInfinity<llvm::CmpInst::FCMP_ONE>},
-      {"math.isinf", besideInfinity<llvm::CmpInst::FCMP_OEQ>},
-      {"math.isnan", besideInfinity<llvm::CmpInst::FCMP_UNO>},
-      {"tpu.weird", besideInfinity<llvm::CmpInst::FCMP_UEQ>},
+      {"math.isfinite", comparedWithInfinity<llvm::CmpInst::FCMP_ONE>},
+      {"math.isinf", comparedWithInfinity<llvm::CmpInst::FCMP_OEQ>},
+      {"math.isnan", comparedWithInfinity<llvm::CmpInst::FCMP_UNO>},
+      {"tpu.weird", comparedWithInfinity<llvm::CmpInst::FCMP_UEQ>},
       {"tpu.assume_multiple", same},
   };
   return kTable;

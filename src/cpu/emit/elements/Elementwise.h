@@ -20,7 +20,7 @@ using EmitElement = Reg (*)(const ElementOp&);
 
 /// Null: isNativeElementwise() is false.
 EmitElement findElementwise(mlir::Operation&);
-/// By the op's name, whatever its dtypes; null: none of that name is element-wise.
+/// The emitter of an op by its name, whatever its dtypes; null: no element-wise op has that name.
 EmitElement elementwiseEmitter(llvm::StringRef name);
 
 }  // namespace smalti::cpu

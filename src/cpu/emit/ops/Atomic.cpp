@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "cpu/emit/ops/Columns.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "ir/TpuOpsAtomic.h"
 
 namespace smalti::cpu {

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "cpu/emit/ops/Columns.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "cpu/emit/ops/PackedAccess.h"
 #include "cpu/ops/NativeOps.h"
 

@@ -26,14 +26,4 @@ Reg elementAt(NativeLowering&, const View&, Reg at);
 /// they are not, or if there are few elements.
 bool copyTransposed(NativeLowering&, const View& from, const View& to);
 
-/// All tables of ops with a lowering of their own, for findLowering and tests.
-std::span<const std::span<const NativeOpRow>> nativeOpTables();
-// One per file of this folder, apart from those that NativeLowering.h and Product.h declare.
-std::span<const NativeOpRow> atomicOps();
-std::span<const NativeOpRow> bitcastOps();
-std::span<const NativeOpRow> iotaOps();
-std::span<const NativeOpRow> pickOps();
-std::span<const NativeOpRow> reduceOps();
-std::span<const NativeOpRow> searchOps();
-
 }  // namespace smalti::cpu

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "cpu/emit/IterationLimit.h"
-#include "cpu/emit/NativeLowering.h"
+#include "cpu/emit/ops/OpTables.h"
 
 namespace smalti::cpu {
 namespace {
@@ -84,7 +84,6 @@ llvm::BasicBlock* newBlock(NativeLowering& l, const char* name) {
 }
 
 NativeResult lowerFor(NativeLowering& l, mlir::Operation& op) {
-  if (op.hasAttr("unsignedCmp")) return unsupported("a loop with an unsigned comparison");
   if (auto ok = l.flush(); !ok) return ok;
   mlir::Block& body = op.getRegion(0).front();
   Carried carried(l, op.getResultTypes());
@@ -107,7 +106,7 @@ NativeResult lowerFor(NativeLowering& l, mlir::Operation& op) {
   carried.bind(body.getArguments().drop_front());
   if (auto ok = l.lowerBlock(body); !ok) return ok;
   if (auto ok = carried.assign(body.getTerminator()->getOperands()); !ok) return ok;
-  countRound(l, op);
+  countIteration(l, op);
   // Overflow of the induction variable ends the loop.
   Reg next = b.CreateAdd(i, step);
   Reg more = b.CreateICmpSGT(next, i);
@@ -156,7 +155,7 @@ NativeResult lowerWhile(NativeLowering& l, mlir::Operation& op) {
   out.bind(body.getArguments());
   if (auto ok = l.lowerBlock(body); !ok) return ok;
   if (auto ok = in.assign(body.getTerminator()->getOperands()); !ok) return ok;
-  countRound(l, op);
+  countIteration(l, op);
   b.CreateBr(header);
   b.SetInsertPoint(after);
   out.bind(op.getResults());

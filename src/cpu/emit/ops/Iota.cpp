@@ -2,6 +2,7 @@
 #include <array>
 
 #include "cpu/emit/ops/Columns.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "cpu/ops/NativeOps.h"
 
 namespace smalti::cpu {

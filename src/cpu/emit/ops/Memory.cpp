@@ -3,10 +3,13 @@
 #include <array>
 
 #include "base/Tiles.h"
+#include "cpu/emit/Sizes.h"
+#include "cpu/emit/ops/HazardChecks.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "cpu/emit/ops/PackedAccess.h"
 #include "cpu/emit/ops/ReadOutside.h"
-#include "cpu/emit/ops/Watch.h"
 #include "ir/TpuOpsMemory.h"
+#include "ir/Types.h"
 #include "ir/facts/AccessBox.h"
 #include "ir/facts/Waits.h"
 #include "llvm/ADT/StringMap.h"
@@ -14,21 +17,9 @@
 namespace smalti::cpu {
 namespace {
 
-using tpu::MemorySpace;
-
-constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
-
 /// start ≥ 0 and start + span ≤ bound, where span ≥ 0 counts from the first element touched to the last.
 Reg fits(NativeLowering& l, Reg start, Reg span, Reg bound) {
   return l.b.CreateAnd(l.b.CreateICmpULE(span, bound), l.b.CreateICmpULE(start, l.b.CreateSub(bound, span)));
-}
-
-NativeResult checkSpace(mlir::Value ref, bool scalar) {
-  auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
-  const auto space = type ? tpu::memorySpaceOf(type) : std::nullopt;
-  if (!space) return unsupported("a ref of an unknown memory space");
-  if (*space == MemorySpace::vmem || (*space == MemorySpace::smem && scalar)) return {};
-  return unsupported("a load or store that the machine refuses");
 }
 
 /// The region of a ref that an op accesses, where the kernel runs.
@@ -48,7 +39,6 @@ tl::expected<LocatedBox, Unsupported> boundsOf(NativeLowering& l, mlir::Operatio
     Reg start = l.scalar(indices[d]);
     if (!start) return unsupported("an index that native code does not follow");
     located.starts.push_back(start);
-    if (box->step(d) == 0 && box->sizes[d] > 1) return unsupported("a load with strides below 1");
     if (box->isEmpty()) continue;
     located.inside = l.b.CreateAnd(located.inside, fits(l, start, l.index(box->span(d)), extent(l.b, whole, d)));
   }
@@ -58,7 +48,6 @@ tl::expected<LocatedBox, Unsupported> boundsOf(NativeLowering& l, mlir::Operatio
 /// The box that an op accesses as a view of the value's shape.
 tl::expected<View, Unsupported> boxOf(NativeLowering& l, mlir::Operation& op, mlir::Value ref, mlir::ValueRange indices,
                                       Shape valueShape, bool scalar) {
-  if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   if (!l.hasRef(ref)) return unsupported("a ref that native code does not follow");
   const View& whole = l.ref(ref);
   auto bounds = boundsOf(l, op, whole, indices, valueShape);
@@ -82,10 +71,9 @@ tl::expected<View, Unsupported> boxOf(NativeLowering& l, mlir::Operation& op, ml
   return *shaped;
 }
 
-/// As boxOf, of a ref that sees elements of another width than those in memory.
+/// The same as boxOf, for a ref whose elements have another width than those in memory.
 tl::expected<PackedView, Unsupported> packedBoxOf(NativeLowering& l, mlir::Operation& op, mlir::Value ref,
                                                   mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
-  if (auto ok = checkSpace(ref, scalar); !ok) return tl::unexpected(ok.error());
   const PackedView& whole = *l.packedRef(ref);
   auto bounds = boundsOf(l, op, whole.cells, indices, valueShape);
   if (!bounds) return tl::unexpected(bounds.error());
@@ -154,7 +142,6 @@ NativeResult lowerScalarStore(NativeLowering& l, mlir::Operation& op) {
 /// A store through a ref with another element width: neighbouring bits of the same stored element are preserved.
 NativeResult lowerPackedStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
                               mlir::ValueRange indices, mlir::Value mask) {
-  if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
   if (auto ok = l.flush(); !ok) return ok;
   const Shape shape = shapeOf(value.getType());
   auto box = packedBoxOf(l, op, ref, indices, shape, false);
@@ -169,20 +156,15 @@ NativeResult lowerPackedStore(NativeLowering& l, mlir::Operation& op, mlir::Valu
 
 NativeResult addStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
                       mlir::ValueRange indices, mlir::Value mask) {
-  const DType stored = elementDType(value.getType()), kept = elementDType(ref.getType());
-  if (stored != kept) return unsupported("a store that changes the element type");
   if (l.packedRef(ref)) return lowerPackedStore(l, op, value, ref, indices, mask);
   auto box = boxOf(l, op, ref, indices, shapeOf(value.getType()), false);
   if (!box) return tl::unexpected(box.error());
-  const bool adds = boolAttribute(op, "add");
-  if (adds && !computesNatively(kept)) return unsupported("a store that adds narrow elements");
   l.addAccess(op, std::move(*box));
   return {};
 }
 
 NativeResult lowerVectorStore(NativeLowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
-  if (segments.size() != 4) return unsupported("a store of an unknown form");
   const auto rank = static_cast<unsigned>(segments[2]);
   return addStore(l, op, op.getOperand(0), op.getOperand(1), op.getOperands().slice(2, rank),
                   segments[3] == 1 ? op.getOperand(op.getNumOperands() - 1) : mlir::Value());
@@ -229,7 +211,7 @@ NativeResult lowerSliceRef(NativeLowering& l, mlir::Operation& op) {
     if (tail == 0 || constantOf(touchesNothing) == 1) continue;
     // It may extend into the last tile, but must overlap the array.
     l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), touchesNothing));
-    present[d] = l.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, l.b.CreateSub(array, start));
+    present[d] = smallerSize(l.b, size, l.b.CreateSub(array, start));
     if (constantOf(start) == 0 && constantOf(size) == whole.shape[d]) padding[d] = tail;
   }
   if (packed) {
@@ -275,7 +257,7 @@ NativeResult lowerReshapeRef(NativeLowering& l, mlir::Operation& op) {
     return unsupported("a reshape of a ref to another size");
   auto view = reshape(l.b, whole, shape);
   if (!view) {
-    if (!whole.present.empty()) return unsupported("a reshape of a ref that is not a strided view");
+    if (whole.extendsPast()) return unsupported("a reshape of a ref that is not a strided view");
     auto strided = reshape(l.b, unpacked(whole), shape);
     if (!strided) return unsupported("a reshape of a ref that is not a strided view");
     view = std::move(strided->cells);
@@ -303,9 +285,6 @@ NativeResult lowerMemorySpaceIs(NativeLowering& l, mlir::Operation& op) {
 
 NativeResult lowerAlloca(NativeLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
-  const auto space = tpu::memorySpaceOf(type);
-  if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
-    return unsupported("an allocation outside VMEM and SMEM");
   l.setRef(op.getResult(0), l.allocateScoped(elementDType(type), type.getShape()));
   return {};
 }
@@ -330,12 +309,8 @@ constexpr std::array<NativeOpRow, 14> kTable{{
 }  // namespace
 
 tl::expected<View, Unsupported> storeBox(NativeLowering& l, mlir::Operation& op) {
-  auto store = llvm::dyn_cast<tpu::VectorStoreOp>(op);
-  if (!store) return unsupported("a store of an unknown form");
-  const mlir::Value value = store.getValueToStore(), ref = store.getBase();
-  if (elementDType(value.getType()) != elementDType(ref.getType()))
-    return unsupported("a store that changes the element type");
-  return boxOf(l, op, ref, store.getIndices(), shapeOf(value.getType()), false);
+  auto store = llvm::cast<tpu::VectorStoreOp>(op);
+  return boxOf(l, op, store.getBase(), store.getIndices(), shapeOf(store.getValueToStore().getType()), false);
 }
 
 std::span<const NativeOpRow> memoryOps() { return kTable; }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cpu/emit/ops/Columns.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "cpu/nest/CarriedLoop.h"
 #include "cpu/nest/Reduction.h"
 #include "cpu/nest/Schedule.h"

@@ -2,14 +2,12 @@
 #include <algorithm>
 #include <array>
 
-#include "cpu/emit/NativeLowering.h"
-#include "cpu/plan/RoundInProducts.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "cpu/plan/product/ConcatOperand.h"
+#include "cpu/rewrite/RoundInProducts.h"
 
 namespace smalti::cpu {
 namespace {
-
-constexpr int64_t kDynamic = INT64_MIN;  // of static_position
 
 /// The operand's memory, which nothing overwrites while the result lives.
 View stableView(NativeLowering& l, mlir::Value v) {
@@ -44,19 +42,16 @@ NativeResult lowerExtractSlice(NativeLowering& l, mlir::Operation& op) {
 NativeResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const auto positions = integersAttribute(op, "static_position");
-  if (positions.size() > shapeOf(op.getOperand(0).getType()).size())
-    return unsupported("vector.extract of an unknown form");
   View source = stableView(l, op.getOperand(0));
   std::vector<Reg> starts(source.shape.size(), l.index(0));
   unsigned dynamic = 1;
   for (size_t d = 0; d < positions.size() && d < source.shape.size(); ++d) {
-    if (positions[d] == kDynamic) {
+    if (positions[d] == kDynamicSize) {
       starts[d] = dynamic < op.getNumOperands() ? l.scalar(op.getOperand(dynamic++)) : nullptr;
       if (!starts[d]) return unsupported("a position that native code does not follow");
       l.require(l.b.CreateICmpULT(starts[d], l.index(source.shape[d])));
       continue;
     }
-    if (positions[d] < 0 || positions[d] >= source.shape[d]) return unsupported("vector.extract outside of its vector");
     starts[d] = l.index(positions[d]);
   }
   source.base = elementPointer(l.b, source, starts);
@@ -73,7 +68,6 @@ NativeResult lowerTranspose(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = l.flush(); !ok) return ok;
   const auto permutation = integersAttribute(op, "permutation");
   const View source = l.view(op.getOperand(0));
-  if (permutation.size() != source.shape.size()) return unsupported("a transpose of an unknown form");
   View turned = source;
   for (size_t d = 0; d < permutation.size(); ++d) {
     turned.shape[d] = source.shape[static_cast<size_t>(permutation[d])];
@@ -93,7 +87,6 @@ NativeResult lowerConcatenate(NativeLowering& l, mlir::Operation& op) {
   }
   const auto dimension = static_cast<size_t>(integerAttribute(op, "dimension", -1));
   View result = l.allocate(elementDType(op.getResult(0).getType()), shapeOf(op.getResult(0).getType()));
-  if (dimension >= result.shape.size()) return unsupported("a concatenation of an unknown form");
   int64_t at = 0;
   for (mlir::Value v : op.getOperands()) {
     const View part = l.view(v);

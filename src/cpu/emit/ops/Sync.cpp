@@ -3,29 +3,15 @@
 // each has a thread: it waits, and a deadlock ends the call (runtime/Devices.h).
 #include <array>
 
+#include "cpu/emit/ops/HazardChecks.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "cpu/emit/ops/PackedAccess.h"
-#include "cpu/emit/ops/Watch.h"
 #include "cpu/runtime/Devices.h"
+#include "ir/facts/OperandSegments.h"
 #include "llvm/IR/Module.h"
 
 namespace smalti::cpu {
 namespace {
-
-/// Operands of an op with AttrSizedOperandSegments; null where a segment is empty.
-class Segments {
- public:
-  explicit Segments(mlir::Operation& op) : op_(op), sizes_(integersAttribute(op, "operandSegmentSizes")) {}
-  mlir::Value operator[](size_t segment) const {
-    if (segment >= sizes_.size() || sizes_[segment] == 0) return nullptr;
-    int64_t at = 0;
-    for (size_t k = 0; k < segment; ++k) at += sizes_[k];
-    return at < op_.getNumOperands() ? op_.getOperand(static_cast<unsigned>(at)) : mlir::Value();
-  }
-
- private:
-  mlir::Operation& op_;
-  std::vector<int64_t> sizes_;
-};
 
 const View* refOf(NativeLowering& l, mlir::Value v) { return v && l.hasRef(v) ? &l.ref(v) : nullptr; }
 
@@ -122,13 +108,13 @@ NativeResult lowerSemaphoreWait(NativeLowering& l, mlir::Operation& op) {
   Reg amount = wide(l, op.getOperand(1));
   if (!semaphore || !amount) return unsupported("a semaphore that native code does not follow");
   if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
-  watchWait(l, op, nullptr, *semaphore, amount);
+  trackCopyWait(l, op, nullptr, *semaphore, amount);
   return {};
 }
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
 NativeResult lowerSemaphoreSignal(NativeLowering& l, mlir::Operation& op) {
-  const Segments s(op);
+  const OperandSegments s(op);
   const View* semaphore = semaphoreOf(l, s[0]);
   Reg amount = s[1] ? wide(l, s[1]) : nullptr;
   if (!semaphore || !amount || s[4]) return unsupported("a semaphore that native code does not follow");
@@ -160,22 +146,6 @@ Reg dmaBytes(NativeLowering& l, const View& view) {
 /// A DMA semaphore counts bytes, a regular one copies.
 Reg credit(NativeLowering& l, const View& semaphore, Reg bytes) {
   return semaphore.dtype == DType::dma_semaphore ? bytes : l.index(1);
-}
-
-View withoutUnitDims(const View& v) {
-  View out = v;
-  out.shape.clear();
-  out.strides.clear();
-  out.sizes.clear();
-  out.present.clear();
-  for (size_t d = 0; d < v.shape.size(); ++d) {
-    if (v.shape[d] == 1) continue;
-    out.shape.push_back(v.shape[d]);
-    out.strides.push_back(v.strides[d]);
-    if (v.dynamic()) out.sizes.push_back(v.sizes[d]);
-    if (!v.present.empty()) out.present.push_back(v.present[d]);
-  }
-  return out;
 }
 
 /// Copies runs of elements that are contiguous in both views; sizes may be known only at run time.
@@ -243,7 +213,7 @@ void copyPresent(NativeLowering& l, View from, View to) {
 std::optional<PackedView> copySide(NativeLowering& l, mlir::Value v) {
   if (!v) return std::nullopt;
   if (const PackedView* packed = l.packedRef(v)) return *packed;
-  if (!l.hasRef(v) || !l.ref(v).present.empty()) return std::nullopt;
+  if (!l.hasRef(v) || l.ref(v).extendsPast()) return std::nullopt;
   return unpacked(l.ref(v));
 }
 
@@ -269,7 +239,8 @@ NativeResult copyBits(NativeLowering& l, const PackedView& source, const PackedV
     // They may overlap: all is read before anything is written.
     if (from.cells.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
     copyPacked(l, unpacked(gatherPacked(l, from)), to);
-  } else if (from.shares == 1 && to.shares == 1 && from.parts == to.parts && from.cells.dtype == to.cells.dtype) {
+  } else if (from.elementsPerCell == 1 && to.elementsPerCell == 1 && from.cellsPerElement == to.cellsPerElement &&
+             from.cells.dtype == to.cells.dtype) {
     copyRuns(l, storedCells(l.b, from), storedCells(l.b, to));
   } else {
     copyPacked(l, from, to);
@@ -298,7 +269,7 @@ Reg copiedBox(NativeLowering& l, const View& target, bool isAll) {
 /// null: on this one.
 void finishCopy(NativeLowering& l, mlir::Operation& op, const View& source, const View& target, Reg bytes,
                 const View& arrived, const View* sent, Reg device, bool isAll = true) {
-  watchStart(l, op, source, target, arrived, credit(l, arrived, bytes));
+  trackCopyStart(l, op, source, target, arrived, credit(l, arrived, bytes));
   if (device)
     requireDone(l, callRuntime(l, kPutSymbol, l.b.getInt32Ty(),
                                {wideId(l, device), target.base, copiedBox(l, target, isAll), arrived.base,
@@ -320,7 +291,7 @@ NativeResult copyElements(NativeLowering& l, const View& source, const View& tar
   }
   if (auto ok = l.flush(); !ok) return ok;
   const bool oneRun = isDense(from) && isDense(to);
-  if (!from.present.empty() || !to.present.empty()) {
+  if (from.extendsPast() || to.extendsPast()) {
     if (from.memory == to.memory) return unsupported("a copy within one array that reaches past its end");
     copyPresent(l, from, to);
   } else if (from.memory == to.memory && !oneRun) {
@@ -337,7 +308,7 @@ NativeResult copyElements(NativeLowering& l, const View& source, const View& tar
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
 NativeResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
-  const Segments s(op);
+  const OperandSegments s(op);
   const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
   const View *arrived = semaphoreOf(l, s[3]), *sent = s[1] ? semaphoreOf(l, s[1]) : nullptr;
   if (!arrived || (s[1] && !sent) || s[6]) return unsupported("a copy that native code does not follow");
@@ -356,7 +327,7 @@ NativeResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
     if (device) to->cells = onDevice(l, to->cells, device);
     if (auto ok = copyBits(l, *from, *to); !ok) return ok;
     finishCopy(l, op, storedCells(l.b, *from), storedCells(l.b, *to), dmaBytes(l, *from), *arrived, sent, device,
-               /*isAll=*/to->parts == 1 && to->shares == 1);
+               /*isAll=*/to->cellsPerElement == 1 && to->elementsPerCell == 1);
     return {};
   }
   if (!source || !target) return unsupported("a copy that native code does not follow");
@@ -368,7 +339,7 @@ NativeResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
 
 /// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
 NativeResult lowerWaitDma(NativeLowering& l, mlir::Operation& op) {
-  const Segments s(op);
+  const OperandSegments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   const View* semaphore = semaphoreOf(l, s[target ? 3 : 1]);
   const mlir::Value awaited = s[target ? 2 : 0];
@@ -378,7 +349,7 @@ NativeResult lowerWaitDma(NativeLowering& l, mlir::Operation& op) {
   Reg amount = credit(l, *semaphore, packed ? dmaBytes(l, *packed) : dmaBytes(l, *ref));
   if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
   const View watched = packed ? storedCells(l.b, *packed) : *ref;
-  watchWait(l, op, &watched, *semaphore, amount);
+  trackCopyWait(l, op, &watched, *semaphore, amount);
   return {};
 }
 
@@ -411,7 +382,6 @@ NativeResult lowerZero(NativeLowering& l, mlir::Operation& op) {
 
 NativeResult lowerIterationBound(NativeLowering& l, mlir::Operation& op) {
   const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
-  if (dim >= l.gridBounds.size()) return unsupported("the bound of a grid axis that does not exist");
   l.setScalar(op.getResult(0), l.b.CreateTrunc(l.gridBounds[dim], l.b.getInt32Ty()));
   return {};
 }

@@ -1,5 +1,5 @@
-// Right operands of products of few rows that are blocks below each other, such as the pages of keys of one step: the
-// product reads them where they are, a row of each in turn, so that memory fetches from all of them at a time.
+// The B of a skinny product that is a vertical concatenation of blocks, such as the pages of keys of one step. The
+// product reads the blocks in place, alternating between their rows, so that memory fetches from all of them at a time.
 #pragma once
 
 #include "mlir/IR/Operation.h"

@@ -2,6 +2,7 @@
 
 #include "cpu/plan/product/ProductTypes.h"
 #include "ir/Types.h"
+#include "ir/facts/Constants.h"
 
 namespace smalti::cpu {
 namespace {
@@ -26,7 +27,7 @@ Shape orderOf(int64_t first, llvm::ArrayRef<int64_t> spatial, std::initializer_l
 
 }  // namespace
 
-bool isCutOff(DType t) { return t == DType::i8 || t == DType::i16; }
+bool isTruncatedInteger(DType t) { return t == DType::i8 || t == DType::i16; }
 
 ConvDimensions::ConvDimensions(tpu::ConvOp op) : op_(op) {
   const tpu::ConvDimensionNumbersAttr n = op.getDimensionNumbers();
@@ -54,8 +55,8 @@ std::optional<NativeConvolution> ConvDimensions::product() const {
                                    .a = multipliedAs(lhs, rhs, out),
                                    .b = multipliedAs(rhs, lhs, out),
                                    // A narrow result is rounded, or cut off, once.
-                                   .c = isCutOff(out) ? DType::i32 : accumulatedAs(out),
-                                   .accumulate = !isZeroConstant(op_.getAcc())},
+                                   .c = isTruncatedInteger(out) ? DType::i32 : accumulatedAs(out),
+                                   .accumulate = !isZero(op_.getAcc())},
                          .leadingOfB = outputs_};
   const GemmShape& s = made.shape;
   const int64_t elements = checkedElements(windows());

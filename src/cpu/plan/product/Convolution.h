@@ -19,7 +19,7 @@ struct NativeConvolution {
 std::optional<NativeConvolution> nativeConvolution(mlir::Operation&);
 
 /// Integers that are the low bytes of an i32.
-bool isCutOff(DType);
+bool isTruncatedInteger(DType);
 
 /// The dimensions of a tpu.conv, in the order of its product.
 class ConvDimensions {

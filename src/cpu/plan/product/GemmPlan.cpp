@@ -21,10 +21,6 @@ const GemmShape& GemmPlan::shape() const {
   return std::visit([](const auto& l) -> const GemmShape& { return l.shape; }, layout);
 }
 
-bool multipliesBf16Pairs(DType a, DType b, const Processor& p) {
-  return a == DType::bf16 && b == DType::bf16 && p.fastBf16Dot;
-}
-
 bool multipliesAsF32(DType a, DType b, const Processor& p) {
   return a != DType::bf16 || b != DType::bf16 || !(p.fastBf16Dot || hasTiles(p));
 }

@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "cpu/ops/SkinnyProducts.h"
 #include "cpu/plan/product/Layout.h"
 #include "cpu/plan/product/TileLayout.h"
 
@@ -22,8 +23,6 @@ struct GemmPlan {
 };
 GemmPlan planGemm(const GemmShape&, const Processor&);
 
-/// Whether pairs of bf16 are multiplied in one instruction, the fastest way without tile registers.
-bool multipliesBf16Pairs(DType a, DType b, const Processor&);
 /// Whether floats of these dtypes are multiplied as f32, for any number of rows.
 bool multipliesAsF32(DType a, DType b, const Processor&);
 

@@ -3,22 +3,23 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/Arithmetic.h"
 #include "cpu/plan/product/GemmPlan.h"
 
 namespace smalti::cpu {
 namespace {
 
-/// Rows of B at least this far apart share few cache sets: a panel of them is copied. (One that is kept is, unless its
-/// rows have the same layout as in the copy.)
-constexpr int64_t kInPlaceBelowBytes = 2048;
-/// Panels of B and values of k from which packing A by tiles pays off.
-constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
-/// Rows of C from which packing B pays off.
-constexpr int64_t kPackRows = 16;
+// Fitted with the GEMM rows of `./do bench cpu` on the processor that docs/performance.md names.
 
-/// Words of k from which tiles prefetch their part of C first: stores that miss fill the store buffer.
+/// Bytes from a row of B to the next from which rows share so few cache sets that a panel of them is copied. A cached
+/// panel is always copied, unless B already has the packed layout.
+constexpr int64_t kInPlaceBelowBytes = 2048;
+/// Panels of B, and values of k, from which packing A by tiles pays off.
+constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
+
+/// Words of k from which a tile first prefetches its part of C: stores that miss fill the store buffer.
 /// With two FMA ports, 256 words finish too soon for this to pay: 3 % slower.
-int64_t deepWords(const Processor& p) { return p.fmaPorts > 1 ? 320 : 256; }
+int64_t wordsToPrefetchC(const Processor& p) { return p.fmaPorts > 1 ? 320 : 256; }
 
 bool isX86(const Processor& p) { return p.triple.starts_with("x86_64") || p.triple.starts_with("i"); }
 
@@ -46,18 +47,26 @@ void chooseProduct(Layout& l, const Processor& p) {
   }
 }
 
-/// Cycles per word of k of one tile: multiplications, two loads per cycle, chains of additions of four cycles, B coming
-/// from L2, and the work around the loop. Fitted to measurements.
+/// Cycles per word of k of one tile: its multiplications, its loads, chains of dependent multiply-adds, B coming from
+/// L2, and the work around the loop.
 double tileCost(const Processor& p, int64_t rows, int64_t vectors) {
+  constexpr double kLoadsPerCycle = 2, kFmaLatency = 4, kL2BytesPerCycle = 28;
+  constexpr double kCyclesPerLoad = .1, kCyclesAround = .3;  // fitted: what the bounds above do not explain
   if (rows * vectors == 0) return 0;
   const double products = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
-  return std::max({products / p.fmaPorts, loads / 2, 4.0, vectors * p.vectorBytes / 28.0}) + .1 * loads + .3;
+  const double bytesOfB = static_cast<double>(vectors * p.vectorBytes);
+  return std::max({products / p.fmaPorts, loads / kLoadsPerCycle, kFmaLatency, bytesOfB / kL2BytesPerCycle}) +
+         kCyclesPerLoad * loads + kCyclesAround;
 }
+/// Cycles per word of k that a second, lower row of tiles costs besides its tiles.
+constexpr double kCyclesOfRemainder = .5;
+/// A smaller tile is chosen only if it is faster by this factor.
+constexpr double kMinGain = .995;
 
-/// Of columns in a tile; and where registers are few.
+/// Vectors of columns in a tile, and where there are 16 registers.
 constexpr int64_t kPanelVectors = 4, kFewVectors = 2;
 
-/// Taller tiles only for few vectors: pointers to rows of A also occupy registers.
+/// The tallest tile: pointers to rows of A occupy registers, too, so that taller ones must have few vectors.
 int64_t mostRows(int64_t accumulators, int64_t vectors) {
   return std::min<int64_t>(accumulators / vectors, vectors > kFewVectors ? 6 : 8);
 }
@@ -66,11 +75,11 @@ void chooseTile(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
   const bool many = p.vectorRegisters >= 32;
   const bool threeOperands = p.vectorBytes > 16 || many;
-  // Where one multiplication begins per cycle, four rows hide their loads too, and store less at a time; but deep
-  // panels of B are better read for more rows, since not all of two of them stays in L2.
-  const bool shallow = 2 * l.words(l.blockDepth) * 4 * p.vectorBytes <= p.l2Bytes / 4;
-  const int64_t accumulators = many ? (p.fmaPorts == 1 && shallow ? 16 : 24) : threeOperands ? 12 : 8;
-  const int64_t columnVectors = (s.n + l.lanes - 1) / l.lanes;
+  // Where one multiplication begins per cycle, four rows already hide their loads, and store less at a time. But if two
+  // panels of B do not fit a quarter of L2, each is better read for more rows.
+  const bool panelsFitL2 = 2 * l.words(l.blockDepth) * 4 * p.vectorBytes <= p.l2Bytes / 4;
+  const int64_t accumulators = many ? (p.fmaPorts == 1 && panelsFitL2 ? 16 : 24) : threeOperands ? 12 : 8;
+  const int64_t columnVectors = ceilDiv(s.n, l.lanes);
   double best = 0;
   for (const int64_t vectors : {4, 8, 3, 2, 1}) {
     if (vectors > std::max<int64_t>(columnVectors, 1) || (vectors == 8 && s.m > 2) || (vectors > kFewVectors && !many))
@@ -78,8 +87,8 @@ void chooseTile(Layout& l, const Processor& p) {
     for (int64_t rows = std::min(mostRows(accumulators, vectors), std::max<int64_t>(s.m, 1)); rows >= 1; --rows) {
       const int64_t panels = s.n / (vectors * l.lanes), last = columnVectors - panels * vectors;
       const auto all = [&](int64_t v) { return s.m / rows * tileCost(p, rows, v) + tileCost(p, s.m % rows, v); };
-      const double cost = panels * all(vectors) + all(last) + (s.m % rows ? .5 : 0);
-      if (best != 0 && cost >= .995 * best) continue;
+      const double cost = panels * all(vectors) + all(last) + (s.m % rows ? kCyclesOfRemainder : 0);
+      if (best != 0 && cost >= kMinGain * best) continue;
       best = cost;
       l.rows = static_cast<int>(rows);
       l.vectors = static_cast<int>(vectors);
@@ -87,20 +96,22 @@ void chooseTile(Layout& l, const Processor& p) {
   }
 }
 
-/// Rows of C up to which the sums that go to memory after each block of k cost less than what it saves that a panel of
-/// B, which they soon have used up, is in L1: packing it, and prefetching the next one along with it.
-constexpr int64_t kShallowRows = 128;
+/// Up to this many rows of C, keeping the panel of B in L1 saves more than writing partial sums after each block of k
+/// costs.
+constexpr int64_t kMaxRowsForL1 = 128;
 
-bool isShallow(const GemmShape& s, const Processor& p) {
-  return p.vectorRegisters >= 32 && p.fmaPorts > 1 && s.m <= kShallowRows;
+/// Whether blocks of k are so short that a panel of B stays in L1.
+bool blocksForL1(const GemmShape& s, const Processor& p) {
+  return p.vectorRegisters >= 32 && p.fmaPorts > 1 && s.m <= kMaxRowsForL1;
 }
 
-/// Values of k in a block. A tile of few columns uses a panel of B up so fast that it should stay in L1.
+/// Values of k in a block. Tiles of few columns use a panel of B up so fast that it should stay in L1: three quarters
+/// of L1, or five sixths if the tile is wide.
 int64_t depthOf(const Layout& l, const Processor& p) {
   int64_t words = kMaxChain;
   if (p.vectorRegisters < 32)
     words = std::min(words, p.l1Bytes * 3 / 4 / (kFewVectors * p.vectorBytes));
-  else if (isShallow(l.shape, p))
+  else if (blocksForL1(l.shape, p))
     words = std::min(words, p.l1Bytes * 5 / 6 / (kPanelVectors * p.vectorBytes));
   return equalParts(l.shape.k, words * l.group, l.lanes * l.group);
 }
@@ -119,27 +130,44 @@ void choosePacking(Layout& l, const Processor& p) {
   l.packA |= l.panelsA;
   if (plain && ((s.b == DType::f32 && l.elementB == PackedElement::f32) || s.b == DType::i32)) {
     l.inPlaceBelow = s.cachesPackedB ? 4 * l.columns() + 1 : kInPlaceBelowBytes;
-    l.mayUseUnpackedB = isShallow(s, p);
+    l.mayUseUnpackedB = blocksForL1(s, p);
   }
 }
+
+/// The most bytes of packed panels of B, which other cores' blocks share the last-level cache with.
+constexpr int64_t kMaxPackedBlockBytes = 8 << 20;
 
 void chooseBlocks(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
   const int64_t rowBytes = 4 * std::max<int64_t>(l.words(l.blockDepth), 1);
   // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
   const int64_t step = s.transposedA ? std::lcm<int64_t>(l.rows, l.columns()) : l.rows;
+  // A block of A takes two fifths of L2: panels of B and rows of C pass through the rest.
   l.blockRows = equalParts(s.m, std::max(step, p.l2Bytes * 2 / 5 / rowBytes / step * step), step);
   l.keepPackedB = s.cachesPackedB || l.blockRows < s.m;
-  const int64_t blockBytes = std::min<int64_t>(p.l3Bytes / 8, 8 << 20);
+  const int64_t blockBytes = std::min(p.l3Bytes / 8, kMaxPackedBlockBytes);
   const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
   l.blockColumns = l.keepPackedB && !s.cachesPackedB ? equalParts(s.n, most, l.columns()) : s.n;
-  l.deep = l.words(l.blockDepth) >= deepWords(p);
+  l.prefetchesC = l.words(l.blockDepth) >= wordsToPrefetchC(p);
+}
+
+/// A remainder below this fraction (1/n) of C's rows or columns is not worth the code of an unrolled micro-kernel.
+constexpr int kUnrolledShare = 5;
+/// Words of k in one body of a micro-kernel; in taller tiles the pointers to rows of A leave fewer registers.
+constexpr int kUnroll = 4, kUnrollOfTallTiles = 2, kTallTile = 7;
+
+void chooseLoops(Layout& l) {
+  const GemmShape& s = l.shape;
+  l.unroll = l.rows < kTallTile ? kUnroll : kUnrollOfTallTiles;
+  l.unrollsLastRows = kUnrolledShare * (s.m % l.rows) >= s.m;
+  l.unrollsLastColumns = kUnrolledShare * (s.n % l.columns()) >= s.n;
+  l.packsInFirstTile = l.packB && !s.transposedB && s.m >= l.rows && s.k % l.group == 0;
 }
 
 void layOutWorkspace(Layout& l) {
   const int64_t words = l.words(l.blockDepth), line = 64;
   l.panelBytes = l.packB ? words * l.columns() * 4 : 0;
-  const int64_t panels = (l.blockColumns + l.columns() - 1) / l.columns();
+  const int64_t panels = ceilDiv(l.blockColumns, l.columns());
   if (l.packB && l.shape.cachesPackedB) l.packedCacheBytes = 4 * l.words(l.shape.k) * roundUp(l.shape.n, l.columns());
   l.offsetA = l.shape.cachesPackedB ? 0 : roundUp(l.keepPackedB ? panels * l.panelBytes : l.panelBytes, line);
   l.offsetSums = l.offsetA;
@@ -170,6 +198,15 @@ struct Numbers {
 
 bool packsRowsOfB(const Layout& layout, int64_t rowBytes) { return packsRowsOfB(Numbers(), layout, rowBytes); }
 
+int Layout::prefetches(int ofVectors) const {
+  constexpr int kMaxPrefetches = 4;
+  const int64_t tiles = std::max<int64_t>(1, std::min(blockRows, shape.m) / rows);
+  const int64_t needed = (keepPackedB ? 2 : 1) * ofVectors * unroll;
+  int count = 1;
+  while (needed > count * tiles && count < kMaxPrefetches && ofVectors % (2 * count) == 0) count *= 2;
+  return count;
+}
+
 Layout layOut(const GemmShape& shape, const Processor& processor) {
   Layout l;
   l.shape = shape;
@@ -180,18 +217,17 @@ Layout layOut(const GemmShape& shape, const Processor& processor) {
   chooseTile(l, processor);
   choosePacking(l, processor);
   chooseBlocks(l, processor);
+  chooseLoops(l);
   layOutWorkspace(l);
   return l;
 }
 
 bool isByte(DType t) { return t == DType::i8 || t == DType::u8; }
 
-int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
-
 int64_t equalParts(int64_t total, int64_t most, int64_t step) {
   if (total <= most) return total;
-  const int64_t parts = (total + most - 1) / most;
-  return roundUp((total + parts - 1) / parts, step);
+  const int64_t parts = ceilDiv(total, most);
+  return roundUp(ceilDiv(total, parts), step);
 }
 
 }  // namespace smalti::cpu

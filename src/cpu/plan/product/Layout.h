@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/Arithmetic.h"
 #include "cpu/Processor.h"
 #include "cpu/plan/product/GemmShape.h"
 
@@ -29,13 +30,16 @@ struct Layout {
   int lanes = 4;                                            ///< words per vector
   int rows = 1, vectors = 1;                                ///< register tile: rows × (vectors · lanes) columns
   int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;  ///< of C and k; a multiple of the tile, or the whole size
-  bool packA = false;            ///< to [rows][words] of `strideA` bytes, or when transposed to [words][rows]
-  bool panelsA = false;          ///< packed by tiles instead, to [tile][words][rows]
-  bool packB = false;            ///< to panels [words][columns of a tile]
-  bool keepPackedB = false;      ///< all panels of a block are kept for the following blocks of rows
-  bool deep = false;             ///< tiles take so long that a few prefetches before them cost nothing
-  int64_t inPlaceBelow = 0;      ///< rows of B with a smaller stride in bytes are read in place despite `packB`
-  bool mayUseUnpackedB = false;  ///< also others that do not share sets of L1: packsRowsOfB()
+  bool packA = false;             ///< to [rows][words] of `strideA` bytes, or when transposed to [words][rows]
+  bool panelsA = false;           ///< packed by tiles instead, to [tile][words][rows]
+  bool packB = false;             ///< to panels [words][columns of a tile]
+  bool keepPackedB = false;       ///< all panels of a block are kept for the following blocks of rows
+  bool prefetchesC = false;       ///< tiles take so long that prefetching C and the next rows of A first costs nothing
+  int64_t inPlaceBelow = 0;       ///< rows of B with a smaller stride in bytes are read in place despite `packB`
+  bool mayUseUnpackedB = false;   ///< also others that do not share sets of L1: packsRowsOfB()
+  bool packsInFirstTile = false;  ///< a panel of B is packed by its first tile, whose multiplications hide it
+  int unroll = 1;                 ///< words of k in a body of a micro-kernel
+  bool unrollsLastRows = true, unrollsLastColumns = true;  ///< also micro-kernels for what remains of C
   int biasFactor = 0;            ///< i8Dot of operands of the same signedness: accumulators start at this · Σ a
   bool nativeHalf = true;        ///< f16 → f32 is an instruction
   int64_t strideA = 0;           ///< of the packed block of A, bytes
@@ -45,13 +49,17 @@ struct Layout {
 
   int columns() const { return vectors * lanes; }
   int vectorBytes() const { return 4 * lanes; }
-  int64_t words(int64_t depth) const { return (depth + group - 1) / group; }
+  int64_t words(int64_t depth) const { return ceilDiv(depth, group); }
+  /// Cache lines that a body of a micro-kernel of so many vectors of columns prefetches: as many as it takes for the
+  /// tiles of a block to fetch the next panel and the memory that it is packed to.
+  int prefetches(int vectors) const;
 };
 Layout layOut(const GemmShape&, const Processor&);
 
+/// Rows of C from which packing B pays off.
+inline constexpr int64_t kPackRows = 16;
 /// Products summed in one chain of f32 additions; longer ones lose accuracy.
 inline constexpr int64_t kMaxChain = 1024;
-int64_t roundUp(int64_t value, int64_t to);
 /// The size of parts of at most `most`, as equal as multiples of `step` allow.
 int64_t equalParts(int64_t total, int64_t most, int64_t step);
 

@@ -1,5 +1,7 @@
 #include "cpu/plan/product/ProductPlan.h"
 
+#include "base/Arithmetic.h"
+
 #include <fmt/format.h>
 
 namespace smalti::cpu {
@@ -53,7 +55,7 @@ int64_t chooseStreams(const ProductFacts& f, const Processor& p) {
 /// Into L2, further ahead than the hardware prefetcher.
 RowPrefetch choosePrefetch(const GemmShape& s, int64_t parts, const Processor& p) {
   const int64_t rows = (s.transposedB ? s.n : s.k) / parts, rowBytes = storage_bytes(s.b) * (s.transposedB ? s.k : s.n);
-  const int64_t ahead = std::min(rows, (kBytesAhead + rowBytes - 1) / rowBytes);
+  const int64_t ahead = std::min(rows, ceilDiv(kBytesAhead, rowBytes));
   const bool far = rows * rowBytes >= p.l1Bytes && p.l2Bytes >= kLargeL2Bytes;
   // While several rows are multiplied, hardware does not prefetch far enough ahead. Otherwise, if it follows several
   // streams, software prefetches only cost a tenth of the bandwidth.
@@ -77,18 +79,15 @@ bool cachesPackedB(const ProductFacts& f, GemmShape shape, const Processor& p) {
   return choosePacking(f, plan) != PacksB::never && plan.packedCacheBytes * f.reusedBlocksOfB <= kMaxKeptBytes;
 }
 
-std::string_view nameOf(Strategy strategy) {
+std::string_view describe(Strategy strategy) {
   switch (strategy) {
-    case Strategy::packed:
-      return "packed";
     case Strategy::gemvDot:
       return "GEMV by dot products";
     case Strategy::gemvAxpy:
       return "GEMV by axpy";
-    case Strategy::skinnyTiles:
+    default:
       return "skinny GEMM";
   }
-  return {};
 }
 
 /// Whether a product of `parts` blocks or streams of B multiplies pairs of bf16: this is faster than multiplying as
@@ -97,8 +96,8 @@ bool usesBf16Pairs(const GemmShape& s, int64_t parts, const Processor& p) {
   return multipliesBf16Pairs(s.a, s.b, p) && (s.transposedB ? s.k : s.k / parts) % 2 == 0;
 }
 
-ProductPlan planSkinny(ProductPlan plan, const ProductFacts& facts, const Processor& p) {
-  plan.interleaves = plan.strategy != Strategy::skinnyTiles;
+ProductPlan planSkinny(ProductPlan plan, Strategy strategy, const ProductFacts& facts, const Processor& p) {
+  plan.interleaves = strategy != Strategy::skinnyTiles;
   if (plan.interleaves) plan.streams = chooseStreams(facts, p);
   SkinnyFacts to{.shape = plan.shape, .parts = std::max(plan.blocksOfB, plan.streams)};
   plan.bf16Pairs = to.bf16Pairs = usesBf16Pairs(to.shape, to.parts, p);
@@ -106,33 +105,57 @@ ProductPlan planSkinny(ProductPlan plan, const ProductFacts& facts, const Proces
   plan.widensA = (to.shape.a == DType::bf16 || to.shape.a == DType::f16) && !plan.bf16Pairs;
   if (plan.widensA) to.shape.a = DType::f32;
   to.rowsFollow = facts.rowBytesOfB == storage_bytes(to.shape.b) * to.shape.n;
-  if (plan.strategy == Strategy::gemvDot) plan.division = planGemvDot(to, p);
-  if (plan.strategy == Strategy::gemvAxpy) plan.division = planGemvAxpy(to, p);
-  if (plan.strategy == Strategy::skinnyTiles) plan.division = planSkinnyTiles(to, p);
+  if (strategy == Strategy::gemvDot) plan.division = planGemvDot(to, p);
+  if (strategy == Strategy::gemvAxpy) plan.division = planGemvAxpy(to, p);
+  if (strategy == Strategy::skinnyTiles) plan.division = planSkinnyTiles(to, p);
   return plan;
 }
 
-/// How a skinny product is divided, for people.
-std::string describe(const GemvDotPlan& p) {
+// How a product is divided, for people.
+std::string describe(const GemvDotPlan& p, const GemmShape&) {
   return fmt::format(", {} x {} rows together{}{}", p.rowsOfA, p.rowsOfB, p.holdsA ? ", A in registers" : "",
                      p.stagedColumns ? ", sums collected" : "");
 }
-std::string describe(const GemvAxpyPlan& p) { return p.sumsInRegisters ? ", sums in registers" : ", sums in L1"; }
-std::string describe(const SkinnyTilesPlan& p) {
+std::string describe(const GemvAxpyPlan& p, const GemmShape&) {
+  return p.sumsInRegisters ? ", sums in registers" : ", sums in L1";
+}
+std::string describe(const SkinnyTilesPlan& p, const GemmShape&) {
   return fmt::format(", tile {}x{}, groups of {} rows of {} columns", p.tileRows, p.tileColumns, p.groupRows,
                      p.panelColumns);
 }
-std::string describe(std::monostate) { return {}; }
+std::string describe(const PackedPlan& p, const GemmShape& s) {
+  const GemmPlan& g = p.gemm;
+  std::string text = fmt::format(": tile {}x{}, blocks {}x{}x{}", g.tileRows, g.tileColumns, g.blockRows,
+                                 g.blockColumns, g.blockDepth);
+  if (g.packsA) text += ", A packed";
+  if (p.packsB != PacksB::never) text += s.cachesPackedB ? ", packed B cached" : ", B packed";
+  if (g.usesTiles()) text += ", tile registers";
+  if (g.usesDot) text += ", dot instruction";
+  if (s.addsRow) text += ", adds a row";
+  return text;
+}
 
 }  // namespace
 
+std::string_view name(Strategy strategy) {
+  constexpr std::string_view kNames[] = {"packed", "gemv_dot", "gemv_axpy", "skinny_tiles"};
+  return kNames[static_cast<size_t>(strategy)];
+}
+
+std::string_view name(PacksB packs) {
+  constexpr std::string_view kNames[] = {"never", "always", "by_distance"};
+  return kNames[static_cast<size_t>(packs)];
+}
+
 ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
-  ProductPlan plan{.shape = facts.shape, .strategy = chooseStrategy(facts, processor), .blocksOfB = facts.blocksOfB};
+  ProductPlan plan{.shape = facts.shape, .blocksOfB = facts.blocksOfB};
+  const Strategy strategy = chooseStrategy(facts, processor);
+  if (strategy != Strategy::packed) return planSkinny(std::move(plan), strategy, facts, processor);
   GemmShape& shape = plan.shape;
-  if (plan.isSkinny()) return planSkinny(std::move(plan), facts, processor);
   shape.cachesPackedB = cachesPackedB(facts, shape, processor);
-  plan.gemm = planGemm(shape, processor);
-  plan.packsB = choosePacking(facts, plan.gemm);
+  PackedPlan packed{.gemm = planGemm(shape, processor)};
+  packed.packsB = choosePacking(facts, packed.gemm);
+  plan.division = std::move(packed);
   return plan;
 }
 
@@ -141,24 +164,15 @@ std::string text(const ProductPlan& p) {
   std::string text = fmt::format("{}x{}x{} {}·{}→{}", s.m, s.n, s.k, name(s.a), name(s.b), name(s.c));
   if (!p.of.empty()) text += " of " + p.of;
   if (p.isSkinny()) {
-    text += fmt::format(": {}", nameOf(p.strategy));
+    text += fmt::format(": {}", describe(p.strategy()));
     if (p.blocksOfB > 1)
       text += fmt::format(", {} {}blocks", p.blocksOfB, p.interleaves ? "interleaved " : "");
     else if (p.streams > 1)
       text += fmt::format(", {} streams", p.streams);
     if (s.roundsB) text += ", B rounded to bf16";
     if (p.bf16Pairs) text += ", bf16 pairs";
-    return text + std::visit([](const auto& division) { return describe(division); }, p.division);
   }
-  const GemmPlan& g = p.gemm;
-  text += fmt::format(": tile {}x{}, blocks {}x{}x{}", g.tileRows, g.tileColumns, g.blockRows, g.blockColumns,
-                      g.blockDepth);
-  if (g.packsA) text += ", A packed";
-  if (p.packsB != PacksB::never) text += s.cachesPackedB ? ", packed B cached" : ", B packed";
-  if (g.usesTiles()) text += ", tile registers";
-  if (g.usesDot) text += ", dot instruction";
-  if (s.addsRow) text += ", adds a row";
-  return text;
+  return text + std::visit([&](const auto& division) { return describe(division, s); }, p.division);
 }
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-// How one matrix product is computed. Decided from sizes, dtypes, facts about the operands, and the processor,
+// The plan of one matrix product. It is decided from sizes, dtypes, facts about the operands, and the processor,
 // before code is emitted.
 #pragma once
 
@@ -42,9 +42,16 @@ struct RowPrefetch {
   bool operator==(const RowPrefetch&) const = default;
 };
 
+std::string_view name(Strategy);  ///< "gemv_dot"
+std::string_view name(PacksB);    ///< "by_distance"
+
+struct PackedPlan {
+  GemmPlan gemm;
+  PacksB packsB = PacksB::never;
+};
+
 struct ProductPlan {
-  GemmShape shape;  ///< with `cachesPackedB` as decided
-  Strategy strategy = Strategy::packed;
+  GemmShape shape;   ///< with `cachesPackedB` as decided
   std::string of{};  ///< the op that the product is part of; empty: it is a tpu.matmul
 
   // ---- skinny products read B once, in place
@@ -54,13 +61,13 @@ struct ProductPlan {
   bool bf16Pairs = false;    ///< multiplies two bf16 in one instruction
   bool widensA = false;      ///< A is converted to f32 first, since it is read again for every row of B
   RowPrefetch prefetch{};
-  std::variant<std::monostate, GemvDotPlan, GemvAxpyPlan, SkinnyTilesPlan> division{};  ///< of the strategy
 
-  // ---- packed products
-  GemmPlan gemm;
-  PacksB packsB = PacksB::never;
+  std::variant<PackedPlan, GemvDotPlan, GemvAxpyPlan, SkinnyTilesPlan> division{};  ///< in the order of Strategy
 
-  bool isSkinny() const { return strategy != Strategy::packed; }
+  /// Only for packed products.
+  const PackedPlan& packed() const { return std::get<PackedPlan>(division); }
+  Strategy strategy() const { return static_cast<Strategy>(division.index()); }
+  bool isSkinny() const { return strategy() != Strategy::packed; }
 };
 
 ProductPlan planProduct(const ProductFacts&, const Processor&);

@@ -2,8 +2,6 @@
 
 #include "cpu/ops/NativeDTypes.h"
 #include "ir/Types.h"
-#include "mlir/IR/BuiltinAttributes.h"
-#include "schedule/ScheduledOp.h"
 
 namespace smalti::cpu {
 
@@ -25,16 +23,6 @@ bool isNativeProduct(mlir::Operation& matmul) {
   const DType out = elementDType(matmul.getResult(0).getType());
   return multiplies(multipliedAs(lhs, rhs, out), multipliedAs(rhs, lhs, out), out) &&
          elementDType(matmul.getOperand(2).getType()) == out;
-}
-
-bool isZeroConstant(mlir::Value v) {
-  mlir::Operation* op = v.getDefiningOp();
-  if (!schedule::isSplatConstant(v)) return false;
-  auto dense = llvm::cast<mlir::DenseElementsAttr>(op->getAttr("value"));
-  mlir::Attribute element = dense.getSplatValue<mlir::Attribute>();
-  if (auto f = llvm::dyn_cast<mlir::FloatAttr>(element)) return f.getValue().isZero();
-  if (auto i = llvm::dyn_cast<mlir::IntegerAttr>(element)) return i.getValue().isZero();
-  return false;
 }
 
 std::optional<ProductSide> productSide(std::span<const int64_t> shape, const Shape& batch, const Shape& free,

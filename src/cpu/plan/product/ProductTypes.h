@@ -21,8 +21,6 @@ DType accumulatedAs(DType out);
 /// Whether there is native code for a tpu.matmul of these dtypes.
 bool isNativeProduct(mlir::Operation& matmul);
 
-bool isZeroConstant(mlir::Value);
-
 /// The dimensions of an operand that make it [batch…] × rows × columns.
 struct ProductSide {
   Shape batch;

@@ -1,5 +1,7 @@
 #include "cpu/plan/product/SkinnyPlan.h"
 
+#include "base/Arithmetic.h"
+
 #include <algorithm>
 
 namespace smalti::cpu {
@@ -39,19 +41,19 @@ GemvDotPlan planGemvDot(const SkinnyFacts& f, const Processor& p) {
   GemvDotPlan plan{.lanes = p.lanes(4)};
   while (!f.bf16Pairs && plan.lanes > 1 && plan.lanes / 2 >= s.k) plan.lanes /= 2;
   plan.width = f.bf16Pairs ? 2 * plan.lanes : plan.lanes;
-  const int64_t vectorsOfK = (s.k + plan.width - 1) / plan.width;
+  const int64_t vectorsOfK = ceilDiv(s.k, plan.width);
   plan.holdsA = s.m <= plan.lanes && s.m * vectorsOfK <= p.vectorRegisters / 2;
   plan.rowsOfA = std::min<int64_t>({s.m, plan.lanes, kMaxRowsOfA});
   plan.rowsOfB = std::clamp<int64_t>(plan.lanes / plan.rowsOfA, 1, kMaxConcurrentRows);
   // Hardware prefetchers do not follow interleaved lines of several rows, which hurts loops bound by reading.
-  plan.neighbours = s.m < kSlowRows ? 1 : std::max<int64_t>(1, plan.rowsOfB / f.parts);
+  plan.consecutiveRowsOfB = s.m < kSlowRows ? 1 : std::max<int64_t>(1, plan.rowsOfB / f.parts);
   if (s.m * f.parts > kWays && f.rowsOfPart() >= 2 * kStagedColumns) plan.stagedColumns = kStagedColumns;
   return plan;
 }
 
 GemvAxpyPlan planGemvAxpy(const SkinnyFacts& f, const Processor& p) {
   const GemmShape& s = f.shape;
-  const int64_t lanes = p.lanes(4), vectorsOfN = (s.n + lanes - 1) / lanes;
+  const int64_t lanes = p.lanes(4), vectorsOfN = ceilDiv(s.n, lanes);
   GemvAxpyPlan plan;
   plan.sumsInRegisters = s.m * vectorsOfN <= (hasManyRegisters(p) ? kSumsOf32 : kSumsOf16);
   // Elements of A occupy half of the registers.

@@ -4,12 +4,11 @@
 #include <cstdint>
 
 #include "cpu/Processor.h"
+#include "cpu/ops/SkinnyProducts.h"
 #include "cpu/plan/product/GemmShape.h"
 
 namespace smalti::cpu {
 
-/// Rows of A up to which a product is skinny: reading B once costs more than multiplying.
-constexpr int64_t kSkinnyRows = 8;
 /// The number of rows of A from which on multiplying rows of B takes longer than reading them.
 constexpr int64_t kSlowRows = 4;
 
@@ -24,13 +23,13 @@ struct SkinnyFacts {
 
 /// Dot products of rows of a transposed B with rows of A: registers hold successive values of k.
 struct GemvDotPlan {
-  int lanes = 1;              ///< of a register of sums
-  int64_t width = 1;          ///< values of k in a register
-  bool holdsA = false;        ///< A stays in registers throughout
-  int64_t rowsOfA = 1;        ///< multiplied with each row of B while that is in registers
-  int64_t rowsOfB = 1;        ///< multiplied concurrently, of several parts, and neighbours in each
-  int64_t neighbours = 1;     ///< of these, rows that follow each other in a part
-  int64_t stagedColumns = 0;  ///< columns of C that are collected before they are stored; 0: none are
+  int lanes = 1;                   ///< of a register of sums
+  int64_t width = 1;               ///< values of k in a register
+  bool holdsA = false;             ///< A stays in registers throughout
+  int64_t rowsOfA = 1;             ///< multiplied with each row of B while that is in registers
+  int64_t rowsOfB = 1;             ///< multiplied concurrently, of several parts, and consecutiveRowsOfB in each
+  int64_t consecutiveRowsOfB = 1;  ///< of these, rows that follow each other in a part
+  int64_t stagedColumns = 0;       ///< columns of C that are collected before they are stored; 0: none are
 
   /// Independent sums of each dot product, for so many rows of A and of B: additions of one sum wait for each other.
   static int64_t chains(int64_t ofA, int64_t ofB);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/Arithmetic.h"
 #include "cpu/plan/product/Layout.h"
 
 namespace smalti::cpu {
@@ -35,7 +36,7 @@ TileLayout layOutTiles(const GemmShape& s, const Processor& p) {
   l.planes = s.a == DType::f32 ? 3 : 1;
   const int64_t step = l.group * kTileLanes;
   l.blockDepth = equalParts(s.k, kMaxChain * l.group / 2, step);
-  const int64_t steps = (l.blockDepth + step - 1) / step, rowBytes = 4 * kTileLanes * steps;
+  const int64_t steps = ceilDiv(l.blockDepth, step), rowBytes = 4 * kTileLanes * steps;
   l.packA = l.planes > 1 || s.k % step != 0;
   constexpr int64_t kRows = 2 * kTileRows;
   const int64_t mostRows = p.l2Bytes * 2 / 5 / (rowBytes * l.planes) / kRows * kRows;
@@ -48,8 +49,8 @@ TileLayout layOutTiles(const GemmShape& s, const Processor& p) {
   }
   const int64_t mostPanels = std::max<int64_t>(1, std::min<int64_t>(p.l3Bytes / 8, 8 << 20) / l.panelBytes);
   l.blockColumns = l.keepPackedB && !s.cachesPackedB ? equalParts(s.n, mostPanels * kPanelColumns, kPanelColumns) : s.n;
-  const int64_t panels = (l.blockColumns + kPanelColumns - 1) / kPanelColumns;
-  if (s.cachesPackedB) l.packedCacheBytes = (s.k + l.blockDepth - 1) / l.blockDepth * panels * l.panelBytes;
+  const int64_t panels = ceilDiv(l.blockColumns, kPanelColumns);
+  if (s.cachesPackedB) l.packedCacheBytes = ceilDiv(s.k, l.blockDepth) * panels * l.panelBytes;
   l.offsetA = s.cachesPackedB ? 0 : l.keepPackedB ? panels * l.panelBytes : l.panelBytes;
   l.workspaceBytes = l.offsetA;
   if (l.packA) {

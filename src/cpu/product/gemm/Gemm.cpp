@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/Arithmetic.h"
 #include "cpu/plan/product/Layout.h"
+#include "cpu/product/gemm/Arguments.h"
 #include "cpu/product/gemm/Ir.h"
 #include "cpu/product/gemm/MicroKernel.h"
 #include "cpu/product/gemm/Pack.h"
@@ -18,11 +20,6 @@ namespace smalti::cpu {
 namespace {
 
 using llvm::Value;
-
-/// A remainder below this fraction (1/n) of C's rows or columns is not worth an unrolled kernel.
-constexpr int kUnrolledShare = 5;
-/// The words of k in one body of a kernel; taller tiles would run out of registers.
-int unrollOf(int rows) { return rows > 6 ? 2 : 4; }
 
 /// Emits the arithmetic of packsRowsOfB().
 struct EmittedOps {
@@ -43,10 +40,15 @@ Value* packsRows(llvm::IRBuilderBase& b, const Layout& l, Value* rowBytes) {
 class ProductNest {
  public:
   ProductNest(llvm::Module& module, const Layout& layout, Ir& ir)
-      : module_(module), l_(layout), s_(layout.shape), ir_(ir), b_(ir.b) {
-    strideA_ = bytes(ir.argument(1), s_.a);
-    strideB_ = bytes(ir.argument(3), s_.b);
-    strideC_ = bytes(ir.argument(5), s_.c);
+      : module_(module),
+        l_(layout),
+        s_(layout.shape),
+        ir_(ir),
+        b_(ir.b),
+        in_(GemmArguments::of(*ir.function, layout.shape)) {
+    strideA_ = bytes(in_.lda, s_.a);
+    strideB_ = bytes(in_.ldb, s_.b);
+    strideC_ = bytes(in_.ldc, s_.c);
   }
 
   void emit() {
@@ -59,7 +61,7 @@ class ProductNest {
   Value* bytes(Value* elements, DType type) { return b_.CreateMul(elements, ir_.i64(storage_bytes(type))); }
   Value* times(Value* x, Value* y) { return b_.CreateMul(x, y); }
   Value* times(Value* x, int64_t y) { return b_.CreateMul(x, ir_.i64(y)); }
-  Value* workspace(int64_t offset) { return ir_.at(ir_.argument(6), offset); }
+  Value* workspace(int64_t offset) { return ir_.at(in_.workspace, offset); }
 
   /// An empty sum: C becomes zero, or stays.
   void zero() {
@@ -67,7 +69,7 @@ class ProductNest {
     const int tail = static_cast<int>(s_.n % l_.lanes);
     Value* none = llvm::Constant::getNullValue(ir_.vectorOf(b_.getInt32Ty(), l_.lanes));
     ir_.loop(ir_.i64(0), ir_.i64(s_.m), 1, [&](Value* row) {
-      Value* c = ir_.at(ir_.argument(4), times(row, strideC_));
+      Value* c = ir_.at(in_.c, times(row, strideC_));
       ir_.loop(ir_.i64(0), ir_.i64(4 * (s_.n - tail)), l_.vectorBytes(),
                [&](Value* offset) { ir_.store(none, l_.lanes, ir_.at(c, offset)); });
       if (tail) ir_.store(none, tail, ir_.at(c, 4 * (s_.n - tail)));
@@ -100,7 +102,7 @@ class ProductNest {
 
   /// One block of A against one block of B.
   void block(const Block& at) {
-    units_ = b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(l_.group - 1)), ir_.i64(l_.group));
+    words_ = b_.CreateUDiv(b_.CreateAdd(at.depth, ir_.i64(l_.group - 1)), ir_.i64(l_.group));
     blockA(at);
     Value* full = b_.CreateUDiv(at.columns, ir_.i64(l_.columns()));
     const int64_t ragged = s_.n % l_.columns();
@@ -115,7 +117,7 @@ class ProductNest {
   void blockA(const Block& at) {
     const int size = storage_bytes(s_.a);
     Value *outer = s_.transposedA ? at.k : at.row, *inner = s_.transposedA ? at.row : at.k;
-    a_ = ir_.at(ir_.at(ir_.argument(0), times(outer, strideA_)), times(inner, size));
+    a_ = ir_.at(ir_.at(in_.a, times(outer, strideA_)), times(inner, size));
     kernelStrideA_ = strideA_;
     if (l_.packA) {
       Value* packed = workspace(l_.offsetA);
@@ -131,12 +133,12 @@ class ProductNest {
     }
     if (l_.biasFactor)
       b_.CreateCall(sumRows(module_, packSpec(s_.a, l_.elementA), s_.transposedA, l_.biasFactor),
-                    {a_, kernelStrideA_, at.rows, units_, workspace(l_.offsetSums)});
+                    {a_, kernelStrideA_, at.rows, words_, workspace(l_.offsetSums)});
   }
 
   void packTilesOfA(const Block& at, Value* packed) {
     const PackSpec spec = byVectors(packSpec(s_.a, l_.elementA));
-    Value *whole = b_.CreateUDiv(at.rows, ir_.i64(l_.rows)), *tileBytes = times(units_, l_.strideA);
+    Value *whole = b_.CreateUDiv(at.rows, ir_.i64(l_.rows)), *tileBytes = times(words_, l_.strideA);
     const auto copy = [&](Value* tile, int rows) {
       b_.CreateCall(packTransposed(module_, spec, rows),
                     {ir_.at(a_, times(times(tile, l_.rows), strideA_)), strideA_,
@@ -152,7 +154,7 @@ class ProductNest {
     const int chunk = l_.columns(), ragged = static_cast<int>(s_.m % chunk);
     Value* whole = b_.CreateUDiv(at.rows, ir_.i64(chunk));
     const auto copy = [&](Value* index, int rows) {
-      const int vectors = (rows + l_.lanes - 1) / l_.lanes;
+      const int vectors = ceilDiv(rows, l_.lanes);
       b_.CreateCall(packRows(module_, spec, vectors, rows - (vectors - 1) * l_.lanes),
                     {ir_.at(a_, times(index, chunk * storage_bytes(s_.a))), strideA_,
                      ir_.at(packed, times(index, 4 * chunk)), kernelStrideA_, at.depth});
@@ -163,11 +165,11 @@ class ProductNest {
 
   /// Columns [panel · tile, … + columns) of the block.
   void emitPanel(const Block& at, Value* panel, int columns) {
-    const int vectors = (columns + l_.lanes - 1) / l_.lanes, lastLanes = columns - (vectors - 1) * l_.lanes;
+    const int vectors = ceilDiv(columns, l_.lanes), lastLanes = columns - (vectors - 1) * l_.lanes;
     const int sizeB = storage_bytes(s_.b);
     Value* column = b_.CreateAdd(at.column, times(panel, l_.columns()));
     Value *outer = s_.transposedB ? column : at.k, *inner = s_.transposedB ? at.k : column;
-    Value* source = ir_.at(ir_.at(ir_.argument(2), times(outer, strideB_)), times(inner, sizeB));
+    Value* source = ir_.at(ir_.at(in_.b, times(outer, strideB_)), times(inner, sizeB));
     PanelB panelB{.b = source,
                   .stride = strideB_,
                   .next = ir_.at(source, l_.columns() * sizeB),
@@ -176,17 +178,17 @@ class ProductNest {
                   .tilesAfter = ir_.i64(0)};
     if (l_.packB) {
       Value* packed = s_.cachesPackedB
-                          ? ir_.at(ir_.argument(7), times(b_.CreateUDiv(at.k, ir_.i64(l_.group)), keptUnitBytes()))
+                          ? ir_.at(in_.packedB, times(b_.CreateUDiv(at.k, ir_.i64(l_.group)), cachedWordBytes()))
                           : workspace(0);
-      Value* panelBytes = times(units_, 4 * l_.columns());
+      Value* panelBytes = times(words_, 4 * l_.columns());
       Value* const firstPacked = packed;
       if (l_.keepPackedB) packed = ir_.at(packed, times(panel, panelBytes));
       Value* const packedStride = ir_.i64(4 * l_.columns());
       Value* packs = packsRows(b_, l_, strideB_);
       Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
-      if (s_.cachesPackedB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
+      if (s_.cachesPackedB) first = b_.CreateAnd(first, b_.CreateNot(in_.isPacked));
       Value* packsNow = b_.CreateAnd(packs, first);
-      if (packsOnTheWay())
+      if (l_.packsInFirstTile)
         panelB.toPack = Raw{.when = packsNow, .b = source, .to = packed};
       else
         ir_.when(packsNow, [&] { packPanel(at, source, packed, columns); });
@@ -199,7 +201,7 @@ class ProductNest {
         // Lines to be written are fetched from the LLC, too.
         panelB.after = ir_.at(packed, panelBytes);
         panelB.tilesAfter =
-            b_.CreateSelect(packsNow, ir_.i64(vectors / prefetchesOf(vectors) * unrollOf(l_.rows)), ir_.i64(0));
+            b_.CreateSelect(packsNow, ir_.i64(vectors / l_.prefetches(vectors) * l_.unroll), ir_.i64(0));
         // After the last panel, the first one is used again with other rows.
         Value* end = b_.CreateICmpSGE(times(b_.CreateAdd(panel, ir_.i64(1)), l_.columns()), at.columns);
         Value* wraps = b_.CreateAnd(packs, end);
@@ -211,11 +213,8 @@ class ProductNest {
     runKernels(at, column, panelB, vectors, lastLanes);
   }
 
-  /// The first tile reads unpacked rows of B and packs them: its multiplications hide the loads and stores.
-  bool packsOnTheWay() const { return !s_.transposedB && s_.m >= l_.rows && s_.k % l_.group == 0; }
-
-  /// Of all columns.
-  int64_t keptUnitBytes() const { return 4 * ((s_.n + l_.columns() - 1) / l_.columns()) * l_.columns(); }
+  /// Bytes of one word of k of all columns in the packed-B cache.
+  int64_t cachedWordBytes() const { return 4 * roundUp(s_.n, l_.columns()); }
 
   void packPanel(const Block& at, Value* source, Value* packed, int columns) {
     const PackSpec spec = packSpec(s_.b, l_.elementB);
@@ -235,19 +234,10 @@ class ProductNest {
     if (ragged) copy(ir_.i64(whole), ragged);
   }
 
-  /// Of all blocks of k.
+  /// The fewest words in a block of k.
   int64_t minWords() const {
     const int64_t last = s_.k % l_.blockDepth;
     return l_.words(last ? last : l_.blockDepth);
-  }
-
-  /// As many as it takes for the tiles of a block to fetch the next panel and where it is packed to.
-  int prefetchesOf(int vectors) const {
-    const int64_t tiles = std::max<int64_t>(1, std::min(l_.blockRows, s_.m) / l_.rows),
-                  needed = (l_.keepPackedB ? 2 : 1) * vectors * unrollOf(l_.rows);
-    int count = 1;
-    while (needed > count * tiles && count < 4 && vectors % (2 * count) == 0) count *= 2;
-    return count;
   }
 
   /// A panel that the first tile packs, under a condition.
@@ -271,26 +261,25 @@ class ProductNest {
                     .lastLanes = lastLanes,
                     .transposedA = s_.transposedA || l_.panelsA,
                     .panelRows = l_.panelsA ? l_.rows : 0,
-                    .unroll = unrollOf(l_.rows),
-                    .rest = l_.words(s_.k) % unrollOf(l_.rows) != 0,
-                    .few = minWords() < unrollOf(l_.rows),
+                    .unroll = l_.unroll,
+                    .rest = l_.words(s_.k) % l_.unroll != 0,
+                    .few = minWords() < l_.unroll,
                     .store = s_.accumulate           ? StoreMode::add
                              : s_.k <= l_.blockDepth ? StoreMode::set
                                                      : StoreMode::either,
-                    .prefetches = prefetchesOf(vectors),
-                    .deep = l_.deep,
+                    .prefetches = l_.prefetches(vectors),
+                    .prefetchesC = l_.prefetchesC,
                     .starts = l_.biasFactor != 0,
                     .addsRow = s_.addsRow};
-    const Target target{ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4)),
-                        s_.addsRow ? ir_.at(ir_.argument(s_.cachesPackedB ? 9 : 7), times(column, 4)) : ir_.argument(4),
+    const Target target{ir_.at(ir_.at(in_.c, times(at.row, strideC_)), times(column, 4)),
+                        s_.addsRow ? ir_.at(in_.row, times(column, 4)) : in_.c,
                         s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0))};
     Value* tiles = b_.CreateUDiv(at.rows, ir_.i64(l_.rows));
-    const bool narrow = vectors < l_.vectors && kUnrolledShare * (s_.n % l_.columns()) < s_.n;
-    if (narrow) spec.unroll = 1;
+    if (vectors < l_.vectors && !l_.unrollsLastColumns) spec.unroll = 1;
     if (s_.m >= l_.rows) wholeTiles(spec, target, tiles, panel);
     const int64_t rest = s_.m % l_.rows;
     if (rest == 0) return;
-    if (kUnrolledShare * rest < s_.m) spec.unroll = 1;
+    if (!l_.unrollsLastRows) spec.unroll = 1;
     spec.rows = static_cast<int>(rest);
     ir_.when(b_.CreateICmpEQ(b_.CreateAdd(at.row, at.rows), ir_.i64(s_.m)),
              [&] { callKernel(spec, target, times(tiles, l_.rows), ir_.i64(1), panel); });
@@ -316,12 +305,25 @@ class ProductNest {
   }
 
   void callKernel(const KernelSpec& spec, const Target& target, Value* row, Value* tiles, const PanelB& panel) {
-    Value* rowBytes = l_.panelsA ? times(units_, 4) : s_.transposedA ? ir_.i64(4) : kernelStrideA_;
+    Value* rowBytes = l_.panelsA ? times(words_, 4) : s_.transposedA ? ir_.i64(4) : kernelStrideA_;
     Value* a = ir_.at(a_, times(row, rowBytes));
     b_.CreateCall(microKernel(module_, spec),
-                  {a, kernelStrideA_, panel.b, panel.stride, ir_.at(target.c, times(row, strideC_)), strideC_, units_,
-                   tiles, target.add, panel.next, panel.strideNext, ir_.at(workspace(l_.offsetSums), times(row, 4)),
-                   panel.after, ir_.i64(4 * l_.columns()), panel.tilesAfter, target.row});
+                  valuesOf(MicroKernelArguments{.a = a,
+                                                .strideA = kernelStrideA_,
+                                                .b = panel.b,
+                                                .strideB = panel.stride,
+                                                .c = ir_.at(target.c, times(row, strideC_)),
+                                                .strideC = strideC_,
+                                                .words = words_,
+                                                .tiles = tiles,
+                                                .add = target.add,
+                                                .next = panel.next,
+                                                .strideNext = panel.strideNext,
+                                                .starts = ir_.at(workspace(l_.offsetSums), times(row, 4)),
+                                                .after = panel.after,
+                                                .strideAfter = ir_.i64(4 * l_.columns()),
+                                                .tilesAfter = panel.tilesAfter,
+                                                .row = target.row}));
   }
 
   llvm::Module& module_;
@@ -329,8 +331,9 @@ class ProductNest {
   const GemmShape& s_;
   Ir& ir_;
   llvm::IRBuilder<>& b_;
+  const GemmArguments in_;
   Value *strideA_, *strideB_, *strideC_;                              // bytes
-  Value *a_ = nullptr, *kernelStrideA_ = nullptr, *units_ = nullptr;  // of the current block
+  Value *a_ = nullptr, *kernelStrideA_ = nullptr, *words_ = nullptr;  // of the current block
 };
 
 }  // namespace
@@ -342,12 +345,7 @@ llvm::Function* emitGemm(llvm::Module& module, const GemmPlan& plan) {
                   name(shape.c), shape.transposedA ? "_ta" : "", shape.transposedB ? "_tb" : "",
                   shape.accumulate ? "_add" : "", shape.cachesPackedB ? "_kept" : "", shape.addsRow ? "_row" : "");
   if (auto* made = module.getFunction(symbol)) return made;
-  auto* pointer = llvm::PointerType::get(module.getContext(), 0);
-  auto* number = llvm::Type::getInt64Ty(module.getContext());
-  llvm::SmallVector<llvm::Type*, 10> parameters{pointer, number, pointer, number, pointer, number, pointer};
-  if (shape.cachesPackedB) parameters.append({pointer, llvm::Type::getInt1Ty(module.getContext())});
-  if (shape.addsRow) parameters.push_back(pointer);
-  Ir ir(module, symbol, parameters);
+  Ir ir(module, symbol, parameterTypes(module.getContext(), GemmArguments::typesOf(shape)));
   if (const auto* tiles = std::get_if<TileLayout>(&plan.layout)) {
     emitTileNest(module, *tiles, ir);
     ir.b.CreateRetVoid();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cpu/product/gemm/Arguments.h"
 #include "cpu/product/gemm/Ir.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -21,7 +22,7 @@ Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
 
 /// Words of k by which a kernel that packs prefetches rows of B early, though tiles before it have: rows a power of two
 /// apart share few sets of L2, and most of a panel of them is gone again.
-constexpr int kUnitsAhead = 32;
+constexpr int kWordsAhead = 32;
 
 /// Prefetched of each row of A of the next tile: this is enough for the hardware prefetcher to fetch the rest.
 constexpr int kFirstBytes = 8 * kLineBytes;
@@ -37,12 +38,11 @@ class KernelBody {
   }
 
   void emit() {
-    Value *a = ir_.argument(0), *c = ir_.argument(4), *tiles = ir_.argument(7);
-    Value* tileStrideA = s_.panelRows     ? ir_.b.CreateMul(strideA_, ir_.argument(6))
+    Value* tileStrideA = s_.panelRows     ? ir_.b.CreateMul(strideA_, in_.words)
                          : s_.transposedA ? ir_.i64(4 * s_.rows)
                                           : ir_.b.CreateMul(strideA_, ir_.i64(s_.rows));
     Value* tileStrideC = ir_.b.CreateMul(strideC_, ir_.i64(s_.rows));
-    ir_.loop(ir_.i64(0), tiles, 1, {a, c, ir_.argument(11)}, [&](Value* index, llvm::ArrayRef<Value*> p) {
+    ir_.loop(ir_.i64(0), in_.tiles, 1, {in_.a, in_.c, in_.starts}, [&](Value* index, llvm::ArrayRef<Value*> p) {
       tile(index, p[0], p[1], p[2], tileStrideA);
       return Values{ir_.at(p[0], tileStrideA), ir_.at(p[1], tileStrideC), ir_.at(p[2], 4 * s_.rows)};
     });
@@ -56,7 +56,7 @@ class KernelBody {
       rowsA.push_back(s_.transposedA ? ir_.at(a, 4 * i) : i == 0 ? a : ir_.at(rowsA.back(), strideA_));
       if (i > 0) rowsC.push_back(ir_.at(rowsC.back(), strideC_));
     }
-    if (s_.deep) {
+    if (s_.prefetchesC) {
       for (Value* row : rowsC) prefetchRow(row, 4 * s_.vectors * s_.lanes);
       if (!s_.transposedA)
         for (Value* row : rowsA) prefetchRow(ir_.at(row, tileStrideA), kFirstBytes);
@@ -64,13 +64,13 @@ class KernelBody {
     finish(accumulate(index, rowsA, starts), rowsC);
   }
 
-  void prefetchRow(Value* row, int bytes) { prefetchLines(ir_.b, row, bytes, CacheLevel::second); }
+  void prefetchRow(Value* row, int bytes) { prefetchLines(ir_.b, row, bytes, CacheLevel::l2); }
 
   Values accumulate(Value* index, const Values& rowsA, Value* starts) {
     Values state;  // offset into A, pointer into B, pointer to prefetch or to pack to, accumulators
     state.push_back(ir_.i64(0));
-    state.push_back(ir_.argument(2));
-    state.push_back(ir_.argument(9));
+    state.push_back(in_.b);
+    state.push_back(in_.next);
     if (!s_.packs) choosePrefetch(index, state.back());
     auto* vector = ir_.vectorOf(accumulator_, s_.lanes);
     for (int i = 0; i < s_.rows; ++i) {
@@ -80,15 +80,14 @@ class KernelBody {
                                         ir_.b.CreateAlignedLoad(accumulator_, ir_.at(starts, 4 * i), llvm::Align(4)));
       state.append(s_.vectors, start);
     }
-    Value* words = ir_.argument(6);
     if (s_.unroll > 1)
       state = ir_.loop(
-          ir_.i64(0), ir_.b.CreateSub(words, ir_.i64(s_.unroll - 1)), s_.unroll, state,
+          ir_.i64(0), ir_.b.CreateSub(in_.words, ir_.i64(s_.unroll - 1)), s_.unroll, state,
           [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, s_.unroll, true); }, !s_.few);
     if (s_.unroll == 1 || s_.rest) {
-      Value* done = s_.unroll == 1 ? ir_.i64(0) : ir_.b.CreateAnd(words, ir_.i64(-s_.unroll));
+      Value* done = s_.unroll == 1 ? ir_.i64(0) : ir_.b.CreateAnd(in_.words, ir_.i64(-s_.unroll));
       state = ir_.loop(
-          done, words, 1, state, [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, 1, false); },
+          done, in_.words, 1, state, [&](Value*, llvm::ArrayRef<Value*> now) { return step(now, rowsA, 1, false); },
           s_.unroll == 1);
     }
     return Values(state.begin() + 3, state.end());
@@ -101,25 +100,24 @@ class KernelBody {
     auto& b = ir_.b;
     const int turns = s_.vectors / s_.prefetches, tiles = turns * s_.unroll;
     Value* first = b.CreateICmpSLT(index, ir_.i64(tiles));
-    Value* second = b.CreateICmpSLT(index, b.CreateAdd(ir_.i64(tiles), ir_.argument(14)));
+    Value* second = b.CreateICmpSLT(index, b.CreateAdd(ir_.i64(tiles), in_.tilesAfter));
     // The first rows last: of rows that share few cache sets, only the last ones fetched are still cached.
-    Value* last =
-        b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.i64(tiles), ir_.argument(7)), ir_.i64(1));
+    Value* last = b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.i64(tiles), in_.tiles), ir_.i64(1));
     Value* turn = b.CreateSelect(first, b.CreateSub(last, index), b.CreateSub(index, ir_.i64(tiles)));
     Value* line = b.CreateMul(b.CreateURem(turn, ir_.i64(turns)), ir_.i64(64 * s_.prefetches));
-    Value* bodies = b.CreateUDiv(ir_.argument(6), ir_.i64(s_.unroll));
+    Value* bodies = b.CreateUDiv(in_.words, ir_.i64(s_.unroll));
     Value* row = b.CreateMul(b.CreateUDiv(turn, ir_.i64(turns)), bodies);
-    Value* rows = b.CreateSelect(first, ir_.argument(9), ir_.argument(12));
-    strideNext_ = b.CreateSelect(first, ir_.argument(10), ir_.argument(13));
+    Value* rows = b.CreateSelect(first, in_.next, in_.after);
+    strideNext_ = b.CreateSelect(first, in_.strideNext, in_.strideAfter);
     start = ir_.at(ir_.at(rows, line), b.CreateMul(row, strideNext_));
     strideNext_ = b.CreateSelect(second, strideNext_, ir_.i64(0));
-    start = b.CreateSelect(second, start, ir_.argument(2));  // in L1 anyway
+    start = b.CreateSelect(second, start, in_.b);  // in L1 anyway
   }
 
   Values step(llvm::ArrayRef<Value*> now, const Values& rowsA, int count, bool prefetches) {
     Values next(now.begin(), now.end());
     for (int u = 0; u < count; ++u) {
-      const Values b = unitsOfB(next);
+      const Values b = wordsOfB(next);
       for (int i = 0; i < s_.rows; ++i) {
         // Whole [rows][k] words: an offset common to all rows, and a constant.
         Value* address =
@@ -130,8 +128,7 @@ class KernelBody {
           sum = multiplyAdd(sum, a, b[v]);
         }
       }
-      next[1] =
-          ir_.at(next[1], s_.packs ? ir_.b.CreateMul(ir_.argument(3), ir_.i64(s_.packs->group)) : ir_.argument(3));
+      next[1] = ir_.at(next[1], s_.packs ? ir_.b.CreateMul(in_.strideB, ir_.i64(s_.packs->group)) : in_.strideB);
       if (s_.transposedA) next[0] = ir_.b.CreateAdd(next[0], strideA_);
     }
     if (!s_.transposedA) next[0] = ir_.b.CreateAdd(now[0], ir_.i64(4 * count), "", true, true);
@@ -142,21 +139,21 @@ class KernelBody {
     return next;
   }
 
-  /// Of all vectors of columns; packed when the kernel does that.
-  Values unitsOfB(Values& state) {
+  /// The words of B in all vectors of columns; a kernel that packs also stores them.
+  Values wordsOfB(Values& state) {
     Values b;
     if (!s_.packs) {
       for (int v = 0; v < s_.vectors; ++v) b.push_back(loadB(state[1], v));
       return b;
     }
-    b = wordsOfRows(ir_, *s_.packs, state[1], ir_.argument(3), s_.vectors, s_.lastLanes, s_.packs->group);
+    b = wordsOfRows(ir_, *s_.packs, state[1], in_.strideB, s_.vectors, s_.lastLanes, s_.packs->group);
     for (int v = 0; v < s_.vectors; ++v) ir_.store(b[v], s_.lanes, ir_.at(state[2], 4 * s_.lanes * v));
-    state[2] = ir_.at(state[2], ir_.argument(10));
+    state[2] = ir_.at(state[2], in_.strideNext);
     const PackSpec& p = *s_.packs;
-    Value* ahead = ir_.at(state[1], ir_.b.CreateMul(ir_.argument(3), ir_.i64(kUnitsAhead * p.group)));
+    Value* ahead = ir_.at(state[1], ir_.b.CreateMul(in_.strideB, ir_.i64(kWordsAhead * p.group)));
     for (int g = 0; g < p.group; ++g) {
       prefetchRow(ahead, s_.vectors * s_.lanes * storage_bytes(p.from));
-      ahead = ir_.at(ahead, ir_.argument(3));
+      ahead = ir_.at(ahead, in_.strideB);
     }
     return b;
   }
@@ -192,7 +189,7 @@ class KernelBody {
     const auto each = [&](bool add) {
       Values added;  // to every row
       if (!add && s_.addsRow)
-        for (int v = 0; v < s_.vectors; ++v) added.push_back(loadC(ir_.argument(15), v));
+        for (int v = 0; v < s_.vectors; ++v) added.push_back(loadC(in_.row, v));
       for (int i = 0; i < s_.rows; ++i)
         for (int v = 0; v < s_.vectors; ++v) {
           const int valid = v + 1 == s_.vectors ? s_.lastLanes : s_.lanes;
@@ -207,7 +204,7 @@ class KernelBody {
     auto* yes = llvm::BasicBlock::Create(ir_.b.getContext(), "add", ir_.function);
     auto* no = llvm::BasicBlock::Create(ir_.b.getContext(), "set", ir_.function);
     auto* after = llvm::BasicBlock::Create(ir_.b.getContext(), "after", ir_.function);
-    ir_.b.CreateCondBr(ir_.argument(8), yes, no);
+    ir_.b.CreateCondBr(in_.add, yes, no);
     ir_.b.SetInsertPoint(yes);
     each(true);
     ir_.b.CreateBr(after);
@@ -224,7 +221,8 @@ class KernelBody {
 
   Ir& ir_;
   const KernelSpec& s_;
-  Value *strideA_ = s_.panelRows ? ir_.i64(4 * s_.panelRows) : ir_.argument(1), *strideC_ = ir_.argument(5);
+  const MicroKernelArguments in_ = argumentsOf<MicroKernelArguments>(*ir_.function);
+  Value *strideA_ = s_.panelRows ? ir_.i64(4 * s_.panelRows) : in_.strideA, *strideC_ = in_.strideC;
   Value* strideNext_ = nullptr;  ///< of what the current tile prefetches
   llvm::Type *accumulator_, *wordType_;
 };
@@ -242,15 +240,10 @@ llvm::Function* microKernel(llvm::Module& module, const KernelSpec& s) {
       "smalti_kernel_{}_{}_{}x{}x{}_{}{}{}{}{}{}{}{}{}_{}_{}_{}", static_cast<int>(s.instruction), name(s.memoryB),
       s.rows, s.vectors, s.lanes, s.unsignedA ? "u" : "s", s.transposedA ? "t" : "n",
       s.panelRows ? std::to_string(s.panelRows) : "", s.rest ? "r" : "w", s.few ? "f" : "m", s.starts ? "b" : "z",
-      s.addsRow ? "a" : "", s.deep ? "d" : "", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
+      s.addsRow ? "a" : "", s.prefetchesC ? "d" : "", static_cast<int>(s.store), s.unroll, s.lastLanes, s.prefetches);
   if (s.packs) symbol += fmt::format("_packs_{}_{}", name(s.packs->from), static_cast<int>(s.packs->to));
   if (auto* made = module.getFunction(symbol)) return made;
-  auto* pointer = llvm::PointerType::get(module.getContext(), 0);
-  auto* number = llvm::Type::getInt64Ty(module.getContext());
-  auto* bit = llvm::Type::getInt1Ty(module.getContext());
-  Ir ir(module, symbol,
-        {pointer, number, pointer, number, pointer, number, number, number, bit, pointer, number, pointer, pointer,
-         number, number, pointer});
+  Ir ir(module, symbol, parameterTypes(module.getContext(), MicroKernelArguments::kTypes));
   KernelBody(ir, s).emit();
   return ir.function;
 }

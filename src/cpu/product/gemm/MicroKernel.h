@@ -23,17 +23,14 @@ struct KernelSpec {
   bool rest = false;         ///< the number of words need not be a multiple of `unroll`
   bool few = false;          ///< there may be fewer words than `unroll`
   StoreMode store = StoreMode::either;
-  int prefetches = 1;    ///< lines of `next` per body; divides `vectors`
-  bool deep = false;     ///< a tile takes long: it first prefetches its part of C, and of A for the next tile
-  bool starts = false;   ///< accumulators start at a value per row, else at 0
-  bool addsRow = false;  ///< a row vector is added to C when it is overwritten
+  int prefetches = 1;               ///< lines of `next` per body; divides `vectors`
+  bool prefetchesC = false;         ///< a tile first prefetches its part of C, and of A for the next tile
+  bool starts = false;              ///< accumulators start at a value per row, else at 0
+  bool addsRow = false;             ///< a row vector is added to C when it is overwritten
   std::optional<PackSpec> packs{};  ///< B is rows of elements, and its words are kept at `next`, not unrolled
 };
 
-/// void(ptr a, i64 strideA, ptr b, i64 strideB, ptr c, i64 strideC, i64 words, i64 tiles, i1 add, ptr next,
-/// i64 strideNext, ptr starts, ptr after, i64 strideAfter, i64 tilesAfter, ptr row): `tiles` tiles below each other of
-/// C = (C +) A·B. Strides are bytes. `next` is prefetched on the way: rows of one tile's width that the caller reads
-/// afterwards; a kernel that packs writes them. Then that many tiles prefetch rows of that width at `after`.
+/// A function of MicroKernelArguments (Arguments.h).
 llvm::Function* microKernel(llvm::Module&, const KernelSpec&);
 
 /// sum + dot products of four bytes, the first operand's unsigned; vectors of 32-bit words.

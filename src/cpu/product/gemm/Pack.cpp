@@ -151,7 +151,7 @@ llvm::Function* packTransposed(llvm::Module& module, const PackSpec& s, int colu
     for (int i = 0; i < s.lanes; ++i, source = ir.at(source, stride), next = ir.at(next, stride)) {
       rows.push_back(ir.b.CreateBitCast(
           ir.convert(ir.load(element, wide, i < columns ? valid : 0, source), s.from, s.to, s.nativeHalf), words));
-      prefetchLine(ir.b, next, CacheLevel::second);
+      prefetchLine(ir.b, next, CacheLevel::l2);
     }
     transpose(ir, rows);
     for (int i = 0; i * s.group < valid; ++i, target = ir.at(target, toStride)) ir.store(rows[i], s.lanes, target);

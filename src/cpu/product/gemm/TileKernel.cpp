@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cpu/product/gemm/Arguments.h"
 #include "cpu/product/gemm/Ir.h"
 #include "cpu/product/gemm/Tiles.h"
 #include "llvm/IR/Intrinsics.h"
@@ -28,21 +29,20 @@ class TileKernelBody {
   void emit() {
     auto& b = ir_.b;
     b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::x86_ldtilecfg, {configuration()});
-    Value* nextA = b.CreateMul(ir_.argument(1), ir_.i64(s_.top + s_.bottom));
-    Value* nextC = b.CreateMul(ir_.argument(5), ir_.i64(s_.top + s_.bottom));
-    ir_.loop(
-        ir_.i64(0), ir_.argument(7), 1, {ir_.argument(0), ir_.argument(4)}, [&](Value*, llvm::ArrayRef<Value*> at) {
-          start(at[1]);
-          multiply(at[0]);
-          eachOfC(at[1], [&](int number, Value* c) { move(llvm::Intrinsic::x86_tilestored64, number, c, strideC()); });
-          return Values{ir_.at(at[0], nextA), ir_.at(at[1], nextC)};
-        });
+    Value* nextA = b.CreateMul(in_.strideA, ir_.i64(s_.top + s_.bottom));
+    Value* nextC = b.CreateMul(in_.strideC, ir_.i64(s_.top + s_.bottom));
+    ir_.loop(ir_.i64(0), in_.tiles, 1, {in_.a, in_.c}, [&](Value*, llvm::ArrayRef<Value*> at) {
+      start(at[1]);
+      multiply(at[0]);
+      eachOfC(at[1], [&](int number, Value* c) { move(llvm::Intrinsic::x86_tilestored64, number, c, strideC()); });
+      return Values{ir_.at(at[0], nextA), ir_.at(at[1], nextC)};
+    });
     b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::x86_tilerelease, {});
     b.CreateRetVoid();
   }
 
  private:
-  Value* strideC() const { return ir_.argument(5); }
+  Value* strideC() const { return in_.strideC; }
   Value* number(int r) { return ir_.b.getInt8(static_cast<uint8_t>(r)); }
   void move(llvm::Intrinsic::ID id, int r, Value* address, Value* stride) {
     ir_.b.CreateIntrinsic(ir_.b.getVoidTy(), id, {number(r), address, stride});
@@ -64,29 +64,29 @@ class TileKernelBody {
         for (int column = 0; column < columns_; ++column) {
           const int r = registerOfC(row, column);
           if (s_.addsRow)  // the same for every row of the tile
-            load(r, ir_.at(ir_.argument(9), 4 * kTileLanes * column), ir_.i64(0));
+            load(r, ir_.at(in_.row, 4 * kTileLanes * column), ir_.i64(0));
           else
             ir_.b.CreateIntrinsic(ir_.b.getVoidTy(), llvm::Intrinsic::x86_tilezero, {number(r)});
         }
     };
     if (s_.store != StoreMode::either) return s_.store == StoreMode::add ? old() : fresh();
-    ir_.when(ir_.argument(8), old);
-    ir_.when(ir_.b.CreateNot(ir_.argument(8)), fresh);
+    ir_.when(in_.add, old);
+    ir_.when(ir_.b.CreateNot(in_.add), fresh);
   }
 
   void multiply(Value* a) {
-    ir_.loop(ir_.i64(0), ir_.argument(6), 1, {a, ir_.argument(3)}, [&](Value*, llvm::ArrayRef<Value*> at) {
+    ir_.loop(ir_.i64(0), in_.steps, 1, {a, in_.b}, [&](Value*, llvm::ArrayRef<Value*> at) {
       Value* strideB = ir_.i64(kPanelRowBytes);
       for (int column = 0; column < columns_; ++column)
         load(registerOfB(column), ir_.at(at[1], 4 * kTileLanes * column), strideB);
       Value* plane = at[0];
       for (int p = 0; p < s_.planes; ++p) {
-        if (p > 0) plane = ir_.at(plane, ir_.argument(2));
+        if (p > 0) plane = ir_.at(plane, in_.planeA);
         for (int column = 0; p == 1 && column < columns_; ++column)
           load(registerOfB(column), ir_.at(at[1], s_.finiteB + int64_t{4} * kTileLanes * column), strideB);
         for (int row = 0; row < rows_; ++row) {
-          Value* from = row == 0 ? plane : ir_.at(plane, ir_.b.CreateMul(ir_.argument(1), ir_.i64(s_.top)));
-          load(registerOfA(row), from, ir_.argument(1));
+          Value* from = row == 0 ? plane : ir_.at(plane, ir_.b.CreateMul(in_.strideA, ir_.i64(s_.top)));
+          load(registerOfA(row), from, in_.strideA);
           for (int column = 0; column < columns_; ++column)
             ir_.b.CreateIntrinsic(
                 ir_.b.getVoidTy(), instruction(),
@@ -127,16 +127,9 @@ class TileKernelBody {
   llvm::Module& module_;
   Ir& ir_;
   const TileKernelSpec& s_;
+  const TileKernelArguments in_ = argumentsOf<TileKernelArguments>(*ir_.function);
   int rows_, columns_;  // of tiles
 };
-
-llvm::SmallVector<llvm::Type*, 10> parametersOf(llvm::Module& module, llvm::StringRef kinds) {
-  llvm::SmallVector<llvm::Type*, 10> types;
-  for (const char kind : kinds)
-    types.push_back(kind == 'p' ? static_cast<llvm::Type*>(llvm::PointerType::get(module.getContext(), 0))
-                                : llvm::Type::getIntNTy(module.getContext(), kind == 'b' ? 1 : 64));
-  return types;
-}
 
 }  // namespace
 
@@ -145,7 +138,7 @@ llvm::Function* tileKernel(llvm::Module& module, const TileKernelSpec& s) {
       fmt::format("smalti_tiles_{}_{}_{}_{}_{}+{}x{}+{}_{}{}", name(s.a), name(s.b), s.planes, s.finiteB, s.top,
                   s.bottom, s.left, s.right, static_cast<int>(s.store), s.addsRow ? "a" : "");
   if (auto* made = module.getFunction(symbol)) return made;
-  Ir ir(module, symbol, parametersOf(module, "piippiiibp"));
+  Ir ir(module, symbol, parameterTypes(module.getContext(), TileKernelArguments::kTypes));
   TileKernelBody(module, ir, s).emit();
   return ir.function;
 }
@@ -153,7 +146,7 @@ llvm::Function* tileKernel(llvm::Module& module, const TileKernelSpec& s) {
 llvm::Function* splitRows(llvm::Module& module, int tail) {
   const std::string symbol = fmt::format("smalti_split_rows_{}", tail);
   if (auto* made = module.getFunction(symbol)) return made;
-  Ir ir(module, symbol, parametersOf(module, "pipiiii"));
+  Ir ir(module, symbol, parameterTypes(module.getContext(), "pipiiii"));
   auto& b = ir.b;
   constexpr int kLanes = 16, kWide = 2 * kLanes, kPlanes = 3;
   auto *floats = ir.vectorOf(b.getFloatTy(), kWide), *words = ir.vectorOf(b.getInt32Ty(), kWide);

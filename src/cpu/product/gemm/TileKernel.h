@@ -15,9 +15,8 @@ struct TileKernelSpec {
   bool addsRow = false;  ///< a row vector is added to C when it is overwritten
 };
 
-/// void(ptr a, i64 strideA, i64 planeA, ptr b, ptr c, i64 strideC, i64 steps, i64 tiles, i1 add, ptr row): `tiles`
-/// parts of C below each other, of `steps` · 64 bytes of each row of A. Strides are bytes, `planeA` those from one
-/// plane of A to the next; B is a panel (Tiles.h).
+/// A function of TileKernelArguments (Arguments.h): `tiles` parts of C below each other, of `steps` · 64 bytes of each
+/// row of A.
 llvm::Function* tileKernel(llvm::Module&, const TileKernelSpec&);
 
 /// void(ptr from, i64 fromStride, ptr to, i64 toStride, i64 toPlane, i64 rows, i64 depth): rows of f32 as the sum of

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/Arithmetic.h"
+#include "cpu/product/gemm/Arguments.h"
 #include "cpu/product/gemm/Pack.h"
 #include "cpu/product/gemm/TileKernel.h"
 #include "llvm/IR/Module.h"
@@ -14,10 +16,15 @@ using llvm::Value;
 class TileNest {
  public:
   TileNest(llvm::Module& module, const TileLayout& layout, Ir& ir)
-      : module_(module), l_(layout), s_(layout.shape), ir_(ir), b_(ir.b) {
-    strideA_ = bytes(ir.argument(1), s_.a);
-    strideB_ = bytes(ir.argument(3), s_.b);
-    strideC_ = bytes(ir.argument(5), s_.c);
+      : module_(module),
+        l_(layout),
+        s_(layout.shape),
+        ir_(ir),
+        b_(ir.b),
+        in_(GemmArguments::of(*ir.function, layout.shape)) {
+    strideA_ = bytes(in_.lda, s_.a);
+    strideB_ = bytes(in_.ldb, s_.b);
+    strideC_ = bytes(in_.ldc, s_.c);
   }
 
   void emit() {
@@ -39,7 +46,7 @@ class TileNest {
   Value* bytes(Value* elements, DType type) { return b_.CreateMul(elements, ir_.i64(storage_bytes(type))); }
   Value* times(Value* x, Value* y) { return b_.CreateMul(x, y); }
   Value* times(Value* x, int64_t y) { return b_.CreateMul(x, ir_.i64(y)); }
-  Value* workspace(int64_t offset) { return ir_.at(ir_.argument(6), offset); }
+  Value* workspace(int64_t offset) { return ir_.at(in_.workspace, offset); }
   int stepValues() const { return l_.group * kTileLanes; }
   /// Tiles of k in a block.
   Value* steps(const Block& at) {
@@ -64,7 +71,7 @@ class TileNest {
   }
 
   BlockOfA blockOfA(const Block& at) {
-    Value* from = ir_.at(ir_.at(ir_.argument(0), times(at.row, strideA_)), times(at.k, storage_bytes(s_.a)));
+    Value* from = ir_.at(ir_.at(in_.a, times(at.row, strideA_)), times(at.k, storage_bytes(s_.a)));
     if (!l_.packA) return {from, strideA_};
     Value *to = workspace(l_.offsetA), *stride = ir_.i64(l_.strideA);
     if (l_.planes > 1)
@@ -81,20 +88,20 @@ class TileNest {
     Value* column = b_.CreateAdd(at.column, times(panel, kPanelColumns));
     Value* packed = workspace(0);
     if (s_.cachesPackedB) {
-      const int64_t panels = (s_.n + kPanelColumns - 1) / kPanelColumns;
-      packed = ir_.at(ir_.argument(7), times(b_.CreateUDiv(at.k, ir_.i64(l_.blockDepth)), panels * l_.panelBytes));
+      const int64_t panels = ceilDiv(s_.n, kPanelColumns);
+      packed = ir_.at(in_.packedB, times(b_.CreateUDiv(at.k, ir_.i64(l_.blockDepth)), panels * l_.panelBytes));
     }
     if (l_.keepPackedB) packed = ir_.at(packed, times(panel, l_.panelBytes));
     Value* first = l_.keepPackedB ? b_.CreateICmpEQ(at.row, ir_.i64(0)) : b_.getTrue();
-    if (s_.cachesPackedB) first = b_.CreateAnd(first, b_.CreateNot(ir_.argument(8)));
+    if (s_.cachesPackedB) first = b_.CreateAnd(first, b_.CreateNot(in_.isPacked));
     ir_.when(first, [&] { packPanel(at, column, packed, columns); });
     multiply(at, a, column, packed, columns);
   }
 
   void packPanel(const Block& at, Value* column, Value* packed, int columns) {
-    const int vectors = (columns + kTileLanes - 1) / kTileLanes, last = columns - (vectors - 1) * kTileLanes;
+    const int vectors = ceilDiv(columns, kTileLanes), last = columns - (vectors - 1) * kTileLanes;
     Value *outer = s_.transposedB ? column : at.k, *inner = s_.transposedB ? at.k : column;
-    Value* source = ir_.at(ir_.at(ir_.argument(2), times(outer, strideB_)), times(inner, storage_bytes(s_.b)));
+    Value* source = ir_.at(ir_.at(in_.b, times(outer, strideB_)), times(inner, storage_bytes(s_.b)));
     Value* stride = ir_.i64(kPanelRowBytes);
     if (!s_.transposedB) {
       b_.CreateCall(packRows(module_, packSpec(s_.b, l_.group), vectors, last),
@@ -145,13 +152,21 @@ class TileNest {
                                  : s_.k <= l_.blockDepth ? StoreMode::set
                                                          : StoreMode::either,
                         .addsRow = s_.addsRow};
-    Value* c = ir_.at(ir_.at(ir_.argument(4), times(at.row, strideC_)), times(column, 4));
-    Value* row = s_.addsRow ? ir_.at(ir_.argument(s_.cachesPackedB ? 9 : 7), times(column, 4)) : ir_.argument(4);
+    Value* c = ir_.at(ir_.at(in_.c, times(at.row, strideC_)), times(column, 4));
+    Value* row = s_.addsRow ? ir_.at(in_.row, times(column, 4)) : in_.c;
     Value* add = s_.accumulate ? b_.getTrue() : b_.CreateICmpNE(at.k, ir_.i64(0));
     const auto call = [&](Value* firstRow, Value* count) {
       b_.CreateCall(tileKernel(module_, spec),
-                    {ir_.at(a.base, times(firstRow, a.stride)), a.stride, ir_.i64(l_.planeBytes), packed,
-                     ir_.at(c, times(firstRow, strideC_)), strideC_, steps(at), count, add, row});
+                    valuesOf(TileKernelArguments{.a = ir_.at(a.base, times(firstRow, a.stride)),
+                                                 .strideA = a.stride,
+                                                 .planeA = ir_.i64(l_.planeBytes),
+                                                 .b = packed,
+                                                 .c = ir_.at(c, times(firstRow, strideC_)),
+                                                 .strideC = strideC_,
+                                                 .steps = steps(at),
+                                                 .tiles = count,
+                                                 .add = add,
+                                                 .row = row}));
     };
     constexpr int kRows = 2 * kTileRows;
     Value* whole = b_.CreateUDiv(at.rows, ir_.i64(kRows));
@@ -169,6 +184,7 @@ class TileNest {
   const GemmShape& s_;
   Ir& ir_;
   llvm::IRBuilder<>& b_;
+  const GemmArguments in_;
   Value *strideA_, *strideB_, *strideC_;  // bytes
 };
 

@@ -72,7 +72,7 @@ std::string differences(const std::vector<Pair>& pairs, bool color) {
   return all;
 }
 
-/// What the table has the codes of.
+/// The errors whose codes are in the table.
 void printErrors(const Session& session, const std::vector<Pair>& pairs) {
   ErrorsOnce errors(session);
   for (const Pair& p : pairs) {

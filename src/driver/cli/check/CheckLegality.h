@@ -1,4 +1,4 @@
-// What the compilers of TPUs say of modules, without running them.
+// The verdicts of TPU compilers on modules, without running them.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct LegalityOfModule {
   struct OnChip {
     std::string chip;
     tpu::Verdict verdict;              ///< of the first kernel that is refused, else the one that takes most VMEM
-    std::vector<Diagnostic> warnings;  ///< what is taken, and slow; of all kernels
+    std::vector<Diagnostic> warnings;  ///< about accepted but slow code of all kernels
   };
   std::string path;
   std::optional<Diagnostic> error;  ///< the module cannot be read
@@ -24,19 +24,19 @@ struct LegalityOfModule {
   int exitCode() const;
 };
 
-/// What the compiler of the chip takes and what is slow all the same: SM6636 to SM6639.
+/// Warnings about code that the chip's compiler accepts but that is slow: SM6636 to SM6639.
 std::vector<Diagnostic> warningsOf(const KernelPackage&, const tpu::Chip&);
 LegalityOfModule judgeModule(const driver::LoadedModule&, const std::vector<tpu::Chip>&);
 LegalityOfModule judgeFile(const std::string& path, const std::vector<tpu::Chip>&);
 /// Many files, on several threads.
 std::vector<LegalityOfModule> judgeFiles(const std::vector<std::string>& paths, const std::vector<tpu::Chip>&,
                                          int64_t jobs);
-/// Of the chips of --chip, which judge only: none where it is not given. SM6609.
+/// The chips of --chip, for verdicts alone; none without the option. Error SM6609.
 Result<std::vector<tpu::Chip>> chipsGiven(const Session&);
 /// Their verdicts, as --json has them: {"v5e": {…}}.
 Json toJson(const LegalityOfModule&);
 std::string legalityText(const Session&, const LegalityOfModule&);
-/// As a cell of a table: "accepted", "refused by v4, v5e (SM6612)".
+/// The text of a table cell: "accepted", "refused by v4, v5e (SM6612)".
 std::string legalityCell(const LegalityOfModule&);
 
 }  // namespace smalti::cli

@@ -77,9 +77,9 @@ Result<std::vector<std::string>> readExpectedFailures(const std::string& path) {
   return names;
 }
 
-/// 0 when exactly the expected ones fail.
+/// 0 when exactly the expected ones fail. `all`: no filter excludes cases.
 int judge(const Session& session, const std::vector<std::string>& expected, const std::vector<ConformCase>& cases,
-          const std::vector<CaseOutcome>& outcomes) {
+          const std::vector<CaseOutcome>& outcomes, bool all) {
   int code = kOk;
   for (size_t i = 0; i < cases.size(); ++i) {
     const bool listed = std::find(expected.begin(), expected.end(), cases[i].name) != expected.end();
@@ -89,6 +89,12 @@ int judge(const Session& session, const std::vector<std::string>& expected, cons
       code = kWrongResult;
     }
     if (!listed && !good(outcomes[i].verdict)) code = kWrongResult;
+  }
+  if (!all) return code;
+  for (const std::string& name : expected) {
+    if (std::ranges::find(cases, name, &ConformCase::name) != cases.end()) continue;
+    session.note(fmt::format("{} is listed as an expected failure, but no case has this name\n", name));
+    code = kWrongResult;
   }
   return code;
 }
@@ -144,7 +150,7 @@ int conform(const Session& session, const ConformArguments& arguments) {
     session.print(crashText(session, *cases, outcomes));
     session.print(summary(outcomes, seconds));
   }
-  return judge(session, *expected, *cases, outcomes);
+  return judge(session, *expected, *cases, outcomes, arguments.filter.empty());
 }
 
 }  // namespace

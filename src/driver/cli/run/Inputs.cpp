@@ -90,7 +90,7 @@ Status takeShapes(Prepared& prepared, const InputArguments& arguments) {
   return driver::setShapes(prepared.module, operands, *results);
 }
 
-/// For a module with known results, --out-shape must agree with them.
+/// Checks that --out-shape agrees with the module's results, if they are known.
 Status checkShapes(const Prepared& prepared, const InputArguments& arguments) {
   const auto results = shapesGiven(arguments);
   if (!results) return fail(results.error());

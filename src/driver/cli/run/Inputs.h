@@ -23,7 +23,8 @@ struct Prepared {
   const Program& program() const { return *module.program; }
 };
 
-/// Loads the module and gets its inputs: from --in, else from the case folder, else filled as the option says.
+/// Loads the module and gets its inputs: from --in, otherwise from the case folder, otherwise filled according to the
+/// option.
 Result<Prepared> prepare(const std::string& path, const InputArguments&, const Options&);
 
 }  // namespace smalti::cli

@@ -24,7 +24,8 @@ struct MeasuredCall {
 class MeasuredTargetKernel : public driver::TargetKernel {
  public:
   MeasuredTargetKernel(std::string name, std::shared_ptr<const machine::CompiledKernel> machine,
-                       cpu::MeasuredOutcome native, driver::Contract contract, std::vector<MeasuredCall>& calls)
+                       cpu::Compiled<cpu::MeasuredKernel> native, driver::Contract contract,
+                       std::vector<MeasuredCall>& calls)
       : name_(std::move(name)),
         machine_(std::move(machine)),
         native_(std::move(native)),
@@ -35,7 +36,7 @@ class MeasuredTargetKernel : public driver::TargetKernel {
                                     const driver::ExecuteSettings& settings, std::span<Array>) const override {
     if (!native_.kernel || operands.size() > 1) {
       calls_.push_back(
-          {name_, operands.size() > 1 ? "it runs on several devices" : "it is not native: " + native_.reason, {}});
+          {name_, operands.size() > 1 ? "it runs on several devices" : "it is not native: " + native_.why.text(), {}});
       return onMachine(operands, settings);
     }
     bool fault = false;
@@ -62,7 +63,7 @@ class MeasuredTargetKernel : public driver::TargetKernel {
 
   std::string name_;
   std::shared_ptr<const machine::CompiledKernel> machine_;
-  cpu::MeasuredOutcome native_;
+  cpu::Compiled<cpu::MeasuredKernel> native_;
   driver::Contract contract_;
   std::vector<MeasuredCall>& calls_;
 };

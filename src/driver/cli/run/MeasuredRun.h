@@ -12,8 +12,8 @@ namespace smalti::cli {
 /// "kernels":
 /// [{"kernel", "calls", "not_measured", "us", "threads", "grid", "steps", "parts": [{"places", "ops", "times", "us"}],
 /// "first_steps":
-/// [{"thread", "step", "from_us", "to_us"}]}]}. Inputs that are not known are filled as the options say. `trace`: null,
-/// or what gets the steps. What running the module says.
+/// [{"thread", "step", "from_us", "to_us"}]}]}. Unknown inputs are filled according to the options. `trace`: null,
+/// or the receiver of the steps. Errors: those of running the module.
 Result<Json> measuredRun(const driver::ModuleOrCase&, const TimeInputs&, const Options&, Trace* trace);
 
 }  // namespace smalti::cli

@@ -147,8 +147,8 @@ void noteCacheTrouble(const Session& session) {
   if (session.options.origin(*findOption("cache")) == Origin::builtIn) return;
   const auto cache = cpu::openCache(session.options.values.cache, session.options.values.cacheLimitMib << 20);
   if (!cache) return;
-  if (const Status trouble = cache->trouble(); !trouble)
-    session.note(session.diagnosticText(trouble.error(), "note", session.colorErr()));
+  if (const Status error = cache->firstError(); !error)
+    session.note(session.diagnosticText(error.error(), "note", session.colorErr()));
 }
 
 /// A last resort for code that does not poll the stop flag (the compiler, single ops): it ends the process.
@@ -160,7 +160,7 @@ std::unique_ptr<driver::Alarm> lastAlarm(const Session& session, double seconds)
   });
 }
 
-/// What a target "sim:CHIP" adds to the results.
+/// The output of a target "sim:CHIP" in addition to the results.
 struct SimulatedTime {
   tpu::Chip chip;
   Result<driver::ProgramTime> time;
@@ -175,7 +175,7 @@ Result<std::optional<SimulatedTime>> predictTime(const Session& session, const P
   return std::optional(SimulatedTime{std::move(**chip), std::move(time)});
 }
 
-/// For a process whose results another one shows: the prints and findings of its own devices.
+/// The output of a process whose results another one prints: the prints and findings of its own devices.
 int reportPart(const Session& session, const driver::RunOutcome& outcome) {
   for (const std::string& line : outcome.log) session.print("  " + line + "\n");
   for (const machine::Finding& f : outcome.findings) session.note("\n" + session.findingText(f, session.colorErr()));

@@ -6,7 +6,7 @@
 
 namespace smalti::cli {
 
-/// What an index map returns, as a formula of the grid's indices: "(i, k // 2)", "(prefetch0[i], 0)".
+/// The results of an index map, as a formula of the grid's indices: "(i, k // 2)", "(prefetch0[i], 0)".
 std::string indexMapText(mlir::func::FuncOp);
 
 }  // namespace smalti::cli

@@ -16,7 +16,7 @@ struct OperandView {
   std::string role;      ///< "prefetch 0", "input 0", "output 0", "operand 0" (bare kernel), "scratch 0"
   std::string space;     ///< "vmem", "smem", "any", …
   std::string array;     ///< "f32[4096]"; "" when not known
-  std::string ref;       ///< what the kernel sees: "f32[1024]"
+  std::string ref;       ///< its type in the kernel: "f32[1024]"
   std::string indexMap;  ///< "(i, k)"; "" when passed whole
   std::string notes;     ///< "element-indexed, padded", "synchronous", "aliases output 0"
 };

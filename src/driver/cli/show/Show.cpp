@@ -122,7 +122,7 @@ int showVmem(const Session& session, const std::string& path, const std::string&
   return kOk;
 }
 
-/// What follows the colon, where the target that is shown is the chosen one.
+/// The argument after the colon, if the target that is shown is the chosen one.
 std::string argumentOf(const driver::Target& shown, const std::string& chosen) {
   const size_t colon = chosen.find(':');
   return driver::findTarget(chosen) == &shown && colon != chosen.npos ? chosen.substr(colon + 1) : std::string();

@@ -1,4 +1,4 @@
-// What show says of a target's code.
+// The text of `show` about a target's code.
 #pragma once
 
 #include <string>

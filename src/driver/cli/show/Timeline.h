@@ -1,4 +1,4 @@
-// Which block is fetched and written back at which grid step: an observer that keeps the first steps.
+// The blocks that are fetched and written back at each grid step: an observer that keeps the first steps.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ struct TimelineStep {
   std::map<int, std::string> writtenBack;
 };
 
-/// Of device 0. A kernel begins where the last one ended.
+/// The timeline of device 0. A kernel begins at the end of the previous one.
 class Timeline : public machine::Observer {
  public:
   explicit Timeline(size_t maxSteps) : maxSteps_(maxSteps), kernels_(1) {}
@@ -28,7 +28,7 @@ class Timeline : public machine::Observer {
   struct Kernel {
     std::vector<TimelineStep> steps;
     int64_t moreSteps = 0;     ///< not kept
-    TimelineStep afterTheEnd;  ///< what is written back when the grid is done
+    TimelineStep afterTheEnd;  ///< the write-backs after the last step
     bool ended = false;
   };
   const std::vector<Kernel>& kernels() const { return kernels_; }

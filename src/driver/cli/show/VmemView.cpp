@@ -37,7 +37,7 @@ std::string_view kindName(VmemPart::Kind kind) {
   return kind == VmemPart::window ? "window" : kind == VmemPart::scratch ? "scratch" : "temporary";
 }
 
-/// What the kept values take beyond the registers, in proportion.
+/// A kept value's share of the bytes that do not fit into registers.
 int64_t shareOf(const tpu::KeptValue& kept, const tpu::Temporaries& t) {
   int64_t all = 0;
   for (const auto& k : t.kept) all += k.bytes;

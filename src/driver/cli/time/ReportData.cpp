@@ -17,7 +17,7 @@ namespace smalti::cli {
 namespace {
 
 constexpr int64_t kStepsShown = 6;
-/// Of the events of these steps: a body may have any number of copies of its own.
+/// The most events of these steps that are shown: a body may have any number of copies of its own.
 constexpr size_t kMaxShown = 300;
 
 /// Ops by source line, in the order of the kernel.

@@ -1,4 +1,4 @@
-// What a report shows, as JSON.
+// The data of a report, as JSON.
 #pragma once
 
 #include "driver/Module.h"

@@ -29,7 +29,7 @@ struct OnChip {
   std::string chip;
   tpu::Chip facts;
   std::optional<driver::ProgramTime> time;
-  std::optional<std::vector<KernelAdvice>> advice;  ///< where it was asked for
+  std::optional<std::vector<KernelAdvice>> advice;  ///< if requested
   std::optional<Diagnostic> refusal;
 };
 

@@ -22,7 +22,7 @@ struct TimeInputs {
   sim::Assumptions assume;
 };
 
-/// Of a case that was recorded too, where no --in is given. SM1000, SM1008, and what reading arrays says.
+/// The inputs of --in, otherwise those of the recorded case. Errors: SM1000, SM1008, and those of reading arrays.
 Result<TimeInputs> timeInputsOf(const driver::ModuleOrCase&, const TimeInputArguments&);
 
 }  // namespace smalti::cli

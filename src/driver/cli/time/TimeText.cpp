@@ -11,7 +11,7 @@
 namespace smalti::cli {
 namespace {
 
-/// What takes time, for people and programs, in the order of the issue.
+/// A part of the time, for people and programs, in the order of output.
 struct Part {
   std::string_view id, what;
   double us = 0;
@@ -33,7 +33,7 @@ Part boundOf(const std::vector<Part>& parts) {
   return *std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us < b.us; });
 }
 
-/// Of all cores that share the grid.
+/// The traffic of all cores that share the grid.
 Json trafficJson(const sim::KernelTime& time) {
   Json out = Json::array();
   for (const sim::Traffic& t : time.traffic)
@@ -165,7 +165,7 @@ std::vector<KernelAdvice> adviceOn(const Program& program, const tpu::Chip& chip
 }
 
 namespace {
-/// Of the program, if one kernel takes what it takes with the advice.
+/// The program's time with the advice for one kernel, as a fraction.
 double shareOf(const driver::ProgramTime& time, const driver::Advice& a) {
   return (time.us - a.us / a.share + a.us) / time.us;
 }

@@ -19,7 +19,7 @@ Json timeJson(const tpu::Chip&, const driver::ProgramTime&);
 std::string comparisonText(const Session&, const std::string& a, const tpu::Chip&, const driver::ProgramTime&,
                            const std::string& b, const tpu::Chip&, const driver::ProgramTime&);
 
-/// What would make the program faster: of each kernel the best three, with the program's time.
+/// Changes that would make the program faster: the best three for each kernel, with the program's time.
 struct KernelAdvice {
   std::string kernel;
   driver::Advice advice;

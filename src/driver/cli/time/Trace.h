@@ -20,8 +20,8 @@ class Trace {
   void add(const Program&, const tpu::Chip&, const driver::ProgramTime&);
   /// A process with a name of its own; its number.
   int64_t process(const std::string& name);
-  /// On a track of the process; tracks are ordered as they are first named. Slices of one track that overlap are put
-  /// on several: "input 0", "input 0 (2)".
+  /// Adds a slice to a track of the process; tracks are in the order of their first slices. Overlapping slices of a
+  /// track are put on several: "input 0", "input 0 (2)".
   void slice(int64_t process, const std::string& track, const std::string& name, double fromNs, double toNs,
              driver::Json arguments = driver::Json::object());
   void counter(int64_t process, const std::string& name, double atNs, double value);

@@ -100,7 +100,7 @@ std::string tuneText(const Session& session, const std::string& title, const Tun
     table.add(std::move(cells));
   }
   if (!table.empty()) text += table.str(color, 2);
-  // What several are refused for is said once, with the first one's numbers.
+  // A reason that several candidates share is printed once, with the numbers of the first one.
   std::map<std::string, std::pair<size_t, std::string>> reasons;
   for (const TunedRow& r : k.rows) {
     if (!r.refusal) continue;

@@ -17,7 +17,7 @@ struct TunedRow {
   double us = 0;          ///< 0 when it was refused
   int64_t vmemBytes = 0;  ///< 0: not known
   std::optional<Diagnostic> refusal{};
-  bool isBase = false;  ///< what it is without tuning
+  bool isBase = false;  ///< the candidate without tuning
 };
 
 /// The candidates of one kernel on one target, the fastest first.

@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "cpu/CheckedKernel.h"
+#include "cpu/CompileSteps.h"
 #include "cpu/NativeKernel.h"
-#include "cpu/NativeParts.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/target/Code.h"
 #include "driver/target/KeepLog.h"
@@ -181,12 +181,12 @@ Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPack
     auto checked = cpu::compileChecked(package, nativeOptions);
     if (!checked) return fail(std::move(checked.error()));
     kernel->checked = std::move(checked->kernel);
-    kernel->notNative = std::move(checked->reason);
+    kernel->notNative = checked->why.text();
   } else {
     auto native = cpu::compileNative(package, nativeOptions);
     if (!native) return fail(std::move(native.error()));
     kernel->native = std::move(native->kernel);
-    kernel->notNative = std::move(native->reason);
+    kernel->notNative = native->why.text();
   }
   return kernel;
 }

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cpu/NativeParts.h"
+#include "cpu/CompileSteps.h"
 #include "cpu/check/Instrument.h"
 #include "cpu/inspect/InnerLoop.h"
 #include "cpu/inspect/Inspect.h"
@@ -23,6 +23,7 @@ struct Measured {
   std::optional<cpu::LoopCycles> cycles;
   std::string cyclesNote;                            ///< why there are none
   std::optional<std::vector<std::string>> shadowed;  ///< with --check: what has a shadow
+  std::vector<std::string> rewrites{};               ///< with --check: of the kernel before the checks were added
 };
 
 cpu::NativeOptions optionsFor(const KernelPackage& kernel, const cpu::Processor& processor, bool check) {
@@ -33,10 +34,13 @@ Result<Measured> measure(const KernelPackage& kernel, const cpu::Processor& proc
   Measured v;
   auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::Unsupported());
   if (check && !checked) {
-    v.code.reason = checked.error().reason;
+    v.code.reason = checked.error().text();
     return v;
   }
-  if (check) v.shadowed = checked->shadowed;
+  if (check) {
+    v.shadowed = checked->shadowed;
+    v.rewrites = checked->rewrites;
+  }
   auto code = cpu::inspectNative(check ? checked->package : kernel, optionsFor(kernel, processor, check));
   if (!code) return fail(std::move(code.error()));
   v.code = std::move(*code);
@@ -119,7 +123,10 @@ Json figuresOf(const Measured& v) {
   return row;
 }
 
-void addPlan(CodeView& view, const std::string& kernel, const cpu::KernelPlan& plan) {
+/// `rewrites`: of the kernel before its plan was made.
+void addPlan(CodeView& view, const std::string& kernel, cpu::KernelPlan plan,
+             const std::vector<std::string>& rewrites) {
+  plan.rewrites.insert(plan.rewrites.begin(), rewrites.begin(), rewrites.end());
   view.figures["plan"] = planJson(plan);
   view.stages["plan"] = fmt::format("kernel {} for {}\n{}\n", kernel, view.processor, planText(plan));
 }
@@ -133,14 +140,14 @@ CodeView planOf(const KernelPackage& kernel, const cpu::Processor& processor, bo
   }
   auto checked = check ? cpu::withChecks(kernel) : tl::unexpected(cpu::Unsupported());
   if (check && !checked) {
-    view.notNative = checked.error().reason;
+    view.notNative = checked.error().text();
     return view;
   }
   const auto planned = cpu::planNative(check ? checked->package : kernel, optionsFor(kernel, processor, check));
   if (planned)
-    addPlan(view, kernel.name, planned->plan);
+    addPlan(view, kernel.name, planned->plan, check ? checked->rewrites : std::vector<std::string>());
   else
-    view.notNative = planned.error().reason;
+    view.notNative = planned.error().text();
   return view;
 }
 
@@ -157,7 +164,7 @@ Result<CodeView> inspectCpuCode(const KernelPackage& kernel, const CodeRequest& 
   if (!view.notNative.empty()) return view;
   view.text = textOf(*measured);
   view.figures = figuresOf(*measured);
-  if (measured->code.report.plan) addPlan(view, kernel.name, *measured->code.report.plan);
+  if (measured->code.report.plan) addPlan(view, kernel.name, *measured->code.report.plan, measured->rewrites);
   view.stages.merge(decltype(view.stages){{"llvm", std::move(measured->code.llvm)},
                                           {"optimised", std::move(measured->code.optimised)},
                                           {"assembly", std::move(measured->code.assembly)}});

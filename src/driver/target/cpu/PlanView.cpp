@@ -54,7 +54,7 @@ Json valuesJson(const cpu::NestSummary& n) {
 }
 
 Json divisionJson(const cpu::GemvDotPlan& p) {
-  return {{"rows_of_a", p.rowsOfA},     {"rows_of_b", p.rowsOfB}, {"neighbours", p.neighbours},
+  return {{"rows_of_a", p.rowsOfA},     {"rows_of_b", p.rowsOfB}, {"consecutive_rows_of_b", p.consecutiveRowsOfB},
           {"a_in_registers", p.holdsA}, {"lanes", p.lanes},       {"staged_columns", p.stagedColumns}};
 }
 Json divisionJson(const cpu::GemvAxpyPlan& p) {
@@ -70,11 +70,16 @@ Json divisionJson(const cpu::SkinnyTilesPlan& p) {
           {"prefetched_rows", p.prefetchedRows},
           {"prefetches_in_order", p.prefetchesInOrder}};
 }
-Json divisionJson(std::monostate) { return nullptr; }
+Json divisionJson(const cpu::PackedPlan&) { return nullptr; }
 
-Json productJson(const cpu::ProductPlan& p) {
-  static constexpr const char* kStrategies[] = {"packed", "gemv_dot", "gemv_axpy", "skinny_tiles"};
-  static constexpr const char* kPacks[] = {"never", "always", "by_distance"};
+std::string notesOf(const cpu::ProductSummary& p) {
+  std::string notes;
+  if (p.isInPlace) notes += p.storesAdded ? ", added to its store's memory" : ", in its store's memory";
+  if (p.rowsOfChunk > 0) notes += fmt::format(", needed rows only, in chunks of {}", p.rowsOfChunk);
+  return notes;
+}
+
+Json productJson(const cpu::ProductSummary& p) {
   const cpu::GemmShape& s = p.shape;
   Json row{{"m", s.m},
            {"n", s.n},
@@ -82,7 +87,10 @@ Json productJson(const cpu::ProductPlan& p) {
            {"dtypes", {name(s.a), name(s.b), name(s.c)}},
            {"transposed", {s.transposedA, s.transposedB}},
            {"accumulates", s.accumulate},
-           {"strategy", kStrategies[static_cast<size_t>(p.strategy)]}};
+           {"in_place", p.isInPlace},
+           {"stores_added", p.storesAdded},
+           {"rows_of_chunk", p.rowsOfChunk},
+           {"strategy", name(p.strategy())}};
   if (p.isSkinny()) {
     row.update({{"blocks", p.blocksOfB},
                 {"streams", p.streams},
@@ -93,13 +101,14 @@ Json productJson(const cpu::ProductPlan& p) {
                 {"division", std::visit([](const auto& division) { return divisionJson(division); }, p.division)}});
     return row;
   }
-  row.update({{"tile", {p.gemm.tileRows, p.gemm.tileColumns}},
-              {"blocks", {p.gemm.blockRows, p.gemm.blockColumns, p.gemm.blockDepth}},
-              {"packs_a", p.gemm.packsA},
-              {"packs_b", kPacks[static_cast<size_t>(p.packsB)]},
+  const cpu::GemmPlan& gemm = p.packed().gemm;
+  row.update({{"tile", {gemm.tileRows, gemm.tileColumns}},
+              {"blocks", {gemm.blockRows, gemm.blockColumns, gemm.blockDepth}},
+              {"packs_a", gemm.packsA},
+              {"packs_b", name(p.packed().packsB)},
               {"caches_packed_b", s.cachesPackedB},
               {"adds_row", s.addsRow},
-              {"workspace_bytes", p.gemm.packedBytes}});
+              {"workspace_bytes", gemm.packedBytes}});
   return row;
 }
 
@@ -119,7 +128,7 @@ std::string planText(const cpu::KernelPlan& plan) {
   }
   if (!plan.products.empty()) {
     text += "\n  products\n";
-    for (const cpu::ProductPlan& p : plan.products) text += "    " + cpu::text(p) + "\n";
+    for (const cpu::ProductSummary& p : plan.products) text += "    " + cpu::text(p) + notesOf(p) + "\n";
   }
   if (!plan.nests.empty()) {
     term::Table table({{"segment", term::Align::right},
@@ -153,13 +162,13 @@ Json planJson(const cpu::KernelPlan& plan) {
              {"partial", b.isPartial},
              {"checked_dimensions", b.maybeOutside},
              {"tracks_block", b.tracksBlock},
-             {"looks_up_next", b.prefetchesNext},
+             {"prefetches_next", b.prefetchesNext},
              {"in_dram", b.isInDram},
              {"non_temporal", b.isNonTemporal}};
     row["reuse_dimensions"] = b.reuse ? Json(*b.reuse) : Json(nullptr);
     operands.push_back(std::move(row));
   }
-  for (const cpu::ProductPlan& p : plan.products) products.push_back(productJson(p));
+  for (const cpu::ProductSummary& p : plan.products) products.push_back(productJson(p));
   for (const cpu::NestSummary& n : plan.nests)
     nests.push_back({{"segment", n.segment},
                      {"rows", n.rows},

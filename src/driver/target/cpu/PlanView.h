@@ -1,4 +1,4 @@
-// What was decided about a kernel's native code, for `show --stage plan`.
+// The decisions about a kernel's native code, for `show --stage plan`.
 #pragma once
 
 #include <string>

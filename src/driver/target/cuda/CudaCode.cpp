@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kShown = "sm_90a";  // where none is named
 
-/// Where threads of a block go together.
+/// The launch of a kernel, as text.
 std::string launchText(const gpu::DeviceKernel& k) {
   std::string text =
       fmt::format("  {} threads a block, {} bytes of shared memory and {} of global memory for values, {} barriers\n",

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cpu/NativeParts.h"
+#include "cpu/CompileSteps.h"
 #include "driver/target/KeepLog.h"
 #include "gpu/CheckedPackage.h"
 #include "gpu/NoDeviceCode.h"

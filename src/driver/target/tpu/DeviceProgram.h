@@ -17,7 +17,7 @@ struct DeviceProgram {
   std::vector<std::optional<Sharding>> parts;  ///< by argument of main; nullopt: every device gets all of it
   std::vector<ArrayType> results;              ///< every device has all of them
 
-  /// What the device at a position of the mesh gets.
+  /// The arguments of the device at a position of the mesh.
   Result<std::vector<Array>> partsFor(int64_t position, std::span<const Array> arguments) const;
 };
 

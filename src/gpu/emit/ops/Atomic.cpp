@@ -9,7 +9,7 @@
 namespace smalti::gpu {
 namespace {
 
-/// All threads of the GPU (LLVM, "User Guide for NVPTX Back-end", sync scopes).
+/// The sync scope of all threads of the GPU (LLVM, "User Guide for NVPTX Back-end").
 constexpr const char* kAtomicScope = "device";
 
 NativeResult lowerAtomic(GpuLowering& l, mlir::Operation& op) {
@@ -41,15 +41,15 @@ NativeResult lowerAtomic(GpuLowering& l, mlir::Operation& op) {
   if (!to.shape.empty()) {
     l.forElements(to.shape, update);
     if (before) l.setView(atomic.getResult(), *before);
-    return l.failure;
+    return l.status;
   }
   l.byOneThread([&] { update({}); });
   if (before) {
     l.touch({before->memory}, {});
     l.setScalar(atomic.getResult(), cpu::loadElements(l.b, to.dtype, before->base, 1));
-    l.hazards.handOver(before->memory);  // its memory may be reused
+    l.hazards.markReusable(before->memory);
   }
-  return l.failure;
+  return l.status;
 }
 
 constexpr std::array<GpuOpRow, 1> kAtomicTable{{{"tpu.atomic", lowerAtomic}}};

@@ -27,7 +27,7 @@ NativeResult lowerConcatenate(GpuLowering& l, mlir::Operation& op) {
     });
   }
   l.setView(op.getResult(0), std::move(result));
-  return l.failure;
+  return l.status;
 }
 
 constexpr std::array<GpuOpRow, 1> kConcatenateTable{{{"tpu.concatenate", lowerConcatenate}}};

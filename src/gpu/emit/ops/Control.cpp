@@ -1,4 +1,4 @@
-// Loops and branches. They carry scalars in registers and vectors in memory.
+// Loops and branches, which carry scalars in registers and vectors in memory.
 #include <array>
 
 #include "gpu/emit/GpuLowering.h"
@@ -6,8 +6,8 @@
 namespace smalti::gpu {
 namespace {
 
-/// Values that control flow carries from one block to another: a place in memory per vector, a stack slot per scalar
-/// (which the optimiser makes registers).
+/// Values that control flow carries from one block to another: in memory per vector, in a stack slot per scalar, which
+/// the optimiser promotes to a register.
 class Carried {
  public:
   Carried(GpuLowering& l, mlir::TypeRange types) : l_(l) {
@@ -20,7 +20,7 @@ class Carried {
     }
   }
 
-  /// All at once: a value may be made of what another place holds.
+  /// Assigns all at once, since a value may depend on what another place holds.
   NativeResult assign(mlir::ValueRange values) {
     std::vector<std::pair<View, View>> copies;
     for (size_t i = 0; i < places_.size(); ++i) {
@@ -106,7 +106,7 @@ NativeResult lowerFor(GpuLowering& l, mlir::Operation& op) {
     return carried.assign(body.getTerminator()->getOperands());
   });
   if (!ok) return ok;
-  l.countRound();
+  l.countIteration();
   l.barrierNow();
   // Overflow of the induction variable ends the loop.
   Reg next = b.CreateAdd(i, step);
@@ -119,7 +119,7 @@ NativeResult lowerFor(GpuLowering& l, mlir::Operation& op) {
 }
 
 NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
-  if (l.plan.products.clearing.contains(&op)) return {};  // the product does it
+  if (l.plan.products.clearing.contains(&op)) return {};  // the product clears the scratch
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   Reg condition = l.scalar(op.getOperand(0));
@@ -173,7 +173,7 @@ NativeResult lowerWhile(GpuLowering& l, mlir::Operation& op) {
     return in.assign(body.getTerminator()->getOperands());
   });
   if (!ok) return ok;
-  l.countRound();
+  l.countIteration();
   l.barrierNow();
   b.CreateBr(header);
   b.SetInsertPoint(after);
@@ -181,7 +181,7 @@ NativeResult lowerWhile(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// run_scoped: its allocations are freed at its end.
+/// run_scoped, whose allocations are freed at its end.
 NativeResult lowerRegion(GpuLowering& l, mlir::Operation& op) {
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
   Carried carried(l, op.getResultTypes());

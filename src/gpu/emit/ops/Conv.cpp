@@ -1,5 +1,5 @@
-// tpu.conv: each thread computes elements of the result, one after another, from the operands in place. Products of
-// floats are summed in f32, of integers in i32.
+// tpu.conv: each thread computes elements of the result, one after another, and reads the operands in place. Products
+// of floats are summed in f32, products of integers in i32.
 #include <array>
 
 #include "gpu/emit/GpuLowering.h"
@@ -34,7 +34,7 @@ class ConvLowering {
       cpu::storeElements(b_, out_, all, cpu::elementPointer(b_, made, at), 1);
     });
     l_.setView(op_.getResult(), std::move(made));
-    return l_.failure;
+    return l_.status;
   }
 
  private:
@@ -62,14 +62,14 @@ class ConvLowering {
                                       [&](Reg i, const std::vector<Reg>& now) -> std::vector<Reg> {
                                         left[dim(n_.getLhsFeatureDim())] = b_.CreateAdd(firstInput, i);
                                         right[dim(n_.getRhsInputFeatureDim())] = i;
-                                        // Padding is zeros, which are multiplied as well (by infinities, too).
+                                        // Zeros of the padding are multiplied as well, even by infinities.
                                         Reg x = b_.CreateSelect(inside, factor(lhs_, left), zero);
                                         return {add(x, factor(rhs_, right), now[0])};
                                       });
                     })[0];
   }
 
-  /// Sets the positions along the spatial dimensions; i1: whether the operand has such an element.
+  /// Sets the positions along the spatial dimensions; i1: whether they are inside the operand.
   Reg enterWindow(const ElementIndex& at, Reg tap, ElementIndex& left, ElementIndex& right) {
     const ElementIndex inWindow = l_.placeOf(tap, window_);
     Reg inside = b_.getTrue();

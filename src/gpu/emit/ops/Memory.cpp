@@ -1,5 +1,4 @@
-// Loads and stores. Every access is checked before it happens: where the bounds cannot be proved when the kernel is
-// compiled, the code checks them.
+// Loads and stores. Emitted code checks the bounds of accesses that cannot be proved to be inside their ref.
 #include <array>
 
 #include "gpu/emit/Bits.h"
@@ -22,7 +21,7 @@ NativeResult checkSpace(mlir::Value ref, bool scalar) {
   return unsupported("a load or store that the machine refuses");
 }
 
-/// The region of a ref that an op accesses, where the kernel runs.
+/// The box of a ref that an op accesses, with its start at run time.
 struct LocatedBox {
   AccessBox box;
   std::vector<Reg> starts;
@@ -58,7 +57,7 @@ tl::expected<View, cpu::Unsupported> boxOf(GpuLowering& l, mlir::Operation& op, 
   return *shaped;
 }
 
-/// As boxOf, of a ref that accesses memory as elements of another width.
+/// Like boxOf, for a ref that accesses memory as elements of another width.
 tl::expected<cpu::PackedView, cpu::Unsupported> packedBoxOf(GpuLowering& l, mlir::Operation& op, mlir::Value ref,
                                                             mlir::ValueRange indices, const Shape& valueShape,
                                                             bool scalar) {
@@ -86,7 +85,7 @@ NativeResult lowerPackedLoad(GpuLowering& l, mlir::Operation& op) {
   } else {
     l.setView(op.getResult(0), std::move(value));
   }
-  return l.failure;
+  return l.status;
 }
 
 NativeResult lowerVectorLoad(GpuLowering& l, mlir::Operation& op) {
@@ -129,7 +128,7 @@ NativeResult storePacked(GpuLowering& l, mlir::Operation& op, mlir::Value value,
         return r ? bitsOf(l.b, box->dtype, r) : nullptr;
       },
       mask ? [&](const ElementIndex& at) { return l.element(mask, at); } : std::function<Reg(const ElementIndex&)>());
-  return l.failure;
+  return l.status;
 }
 
 NativeResult lowerScalarStore(GpuLowering& l, mlir::Operation& op) {
@@ -145,14 +144,14 @@ NativeResult lowerScalarStore(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// What threads have in registers to memory, or to a ref that they have there too (`to`): without a mask, not added
+/// Stores a value in registers to memory, or to a ref in registers (`to`). The plan excludes masks and stores that add
 /// (plan/RegisterPlan.h).
 NativeResult storeFragment(GpuLowering& l, mlir::Value value, const View& box, const Distribution& from,
                            const GpuLowering::Fragment* to) {
   const GpuLowering::Fragment* is = l.fragment(value);
   if (to && is && is->sums == to->sums) return {};
   l.touch(l.reads(value), {box.memory});
-  if (!to && storeInRows(l, value, box, from)) return l.failure;
+  if (!to && storeInRows(l, value, box, from)) return l.status;
   const std::optional<GpuLowering::Fragment> kept = to ? std::optional(*to) : std::nullopt;
   const auto beyond = kept ? GpuLowering::RowsBeyond::repeatLast : GpuLowering::RowsBeyond::skip;
   l.forDistributed(from, box.shape, beyond, [&](const ElementIndex& at) {
@@ -165,7 +164,7 @@ NativeResult storeFragment(GpuLowering& l, mlir::Value value, const View& box, c
     else
       write();
   });
-  return l.failure;
+  return l.status;
 }
 
 NativeResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
@@ -193,7 +192,7 @@ NativeResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir:
   l.touch(reads, {box->memory});
   if (!mask && !adds) {
     l.forRuns(box->shape, [&](std::span<const ElementIndex> run) { l.storeRun(value, *box, run); });
-    return l.failure;
+    return l.status;
   }
   l.forElements(box->shape, [&](const ElementIndex& at) {
     const auto write = [&] {
@@ -212,7 +211,7 @@ NativeResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir:
     else
       write();
   });
-  return l.failure;
+  return l.status;
 }
 
 NativeResult lowerVectorStore(GpuLowering& l, mlir::Operation& op) {

@@ -1,4 +1,4 @@
-// Ops whose elements are other elements of their operands: reshapes, broadcasts, slices, rotations, gathers, bitcasts.
+// Ops whose elements are elements of their operands: reshapes, broadcasts, slices, rotations, gathers, bitcasts.
 #include "gpu/emit/Bits.h"
 #include "gpu/emit/GpuLowering.h"
 #include "ir/TpuOpsShape.h"
@@ -131,7 +131,7 @@ Reg bitcast(GpuLowering& l, mlir::Operation& op, const ElementIndex& at) {
   return fromBits(l.b, to, word);
 }
 
-// ---- forms
+// ---- checks of supported forms
 
 NativeResult checkDimensions(mlir::Operation& op) {
   const Shape shape = resultShape(op);

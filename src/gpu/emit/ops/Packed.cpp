@@ -29,7 +29,7 @@ void scatterPacked(GpuLowering& l, const PackedView& to, const MemorySet& reads,
   for (size_t d = 0; d < to.cells.shape.size(); ++d) sizes.push_back(cpu::extent(l.b, to.cells, d));
   // Elements that share a stored one are written one after another, so that no thread overwrites what another has
   // written.
-  for (int64_t share = 0; share < to.shares; ++share) {
+  for (int64_t share = 0; share < to.elementsPerCell; ++share) {
     l.touch(reads, {to.cells.memory});
     const auto element = [&](const ElementIndex& at) {
       const cpu::PackedRow row = out.at(at);
@@ -38,7 +38,7 @@ void scatterPacked(GpuLowering& l, const PackedView& to, const MemorySet& reads,
       };
       Reg here = condition ? condition(at) : nullptr;
       if (condition && !here) return;
-      if (to.shares > 1) {
+      if (to.elementsPerCell > 1) {
         Reg mine = l.b.CreateICmpEQ(row.shift, l.index(share * bit_width(to.dtype)));
         here = here ? l.b.CreateAnd(here, mine) : mine;
       }

@@ -10,7 +10,7 @@ namespace {
 bool isPrintable(GpuLowering& l, mlir::Value ref) {
   if (!l.hasRef(ref)) return false;
   const View& v = l.ref(ref);
-  return !v.dynamic() && v.present.empty() && !v.shape.empty() && !l.resident(v.memory);
+  return !v.dynamic() && !v.extendsPast() && !v.shape.empty() && !l.resident(v.memory);
 }
 
 NativeResult lowerPrint(GpuLowering& l, mlir::Operation& op) {
@@ -52,7 +52,7 @@ NativeResult lowerPrint(GpuLowering& l, mlir::Operation& op) {
       l.byOneThread([&] { cpu::storeElements(b, to.dtype, r, to.base, 1); });
     }
   }
-  return l.failure;
+  return l.status;
 }
 
 constexpr std::array<GpuOpRow, 2> kPrintTable{{{"tpu.log", lowerPrint}, {"tpu.log_buffer", lowerPrint}}};

@@ -1,5 +1,6 @@
-// tpu.matmul: by the tensor cores where that is planned; else each thread has a tile of the result in registers,
-// and adds up along the contracted dimensions. Products of floats are exact in f32 and added in f32; integers in i32.
+// tpu.matmul: with operands staged in shared memory if that is planned (TensorProduct.cpp); otherwise each thread has a
+// tile of the result in registers, reads the operands in place, and sums along the contracted dimensions. Products of
+// floats are exact and summed in f32, integers in i32.
 #include "gpu/emit/Product.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace smalti::gpu {
 namespace {
 
-/// By fused multiply-adds.
+/// Products by fused multiply-adds of operands in memory.
 class ThreadTiles {
  public:
   ThreadTiles(GpuLowering& l, const ProductForm& p) : l_(l), b_(l.b), p_(p), isFloat_(is_float(p.out)) {}
@@ -32,17 +33,17 @@ class ThreadTiles {
   }
 
  private:
-  /// What each thread has of the result.
+  /// The part of the result that the threads compute at once.
   struct Tile {
-    int64_t rows = 1, columns = 1;              // elements of a thread
-    int64_t rowThreads = 1, columnThreads = 1;  // of the block
+    int64_t rows = 1, columns = 1;              // elements per thread
+    int64_t rowThreads = 1, columnThreads = 1;  // threads of the block along rows and columns
   };
 
   Tile tileFor(int64_t m, int64_t n) const {
     Tile t;
     t.columnThreads = std::min<int64_t>(kWarp, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))));
     t.rowThreads = l_.plan.threads / t.columnThreads;
-    constexpr int64_t kMax = 4;
+    constexpr int64_t kMax = 4;  // rows and columns per thread; chosen, not measured
     while (t.rows < kMax && t.rows * t.rowThreads < m) t.rows *= 2;
     while (t.columns < kMax && t.columns * t.columnThreads < n) t.columns *= 2;
     return t;
@@ -87,7 +88,7 @@ class ThreadTiles {
                  sums[static_cast<size_t>(i * t.columns + j)]);
   }
 
-  /// As a factor: f32 or i32.
+  /// Loads an element as f32 or i32.
   Reg load(const View& v, Reg at) {
     Reg r = cpu::loadElements(b_, v.dtype, b_.CreateGEP(cpu::storageType(b_.getContext(), v.dtype), v.base, at), 1);
     if (r->getType()->isFloatTy()) return r;
@@ -113,7 +114,7 @@ Shape sizesOf(const View& v, const Shape& dims) {
 NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm& p, const PlannedProduct& plan) {
   const mlir::Value result = op.getResult(0);
   Stream* stream = l.plan.stream.find(&op) ? l.stream : nullptr;
-  // It begins with a barrier: what other threads have made of its operands is there.
+  // The product begins with a barrier, after which the operands that other threads have written are visible.
   if (plan.result == ProductResult::accumulated) {
     Reg begins = plan.begins ? l.scalar(plan.begins) : nullptr;
     if (plan.begins && !begins) return unsupported("a condition that device code does not follow");
@@ -121,9 +122,9 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
     emitTensorProduct(l, p, plan.tile, scratch.sums, stream, begins);
     GpuLowering::Fragment sum = scratch;
     sum.memory = View::kValue;
-    sum.pending = false;  // as the scratch, whose products are waited for
+    sum.pending = false;  // whoever reads the scratch waits for its products
     l.setFragment(plan.sum, sum);
-    return l.failure;
+    return l.status;
   }
   if (plan.result == ProductResult::registers) {
     const mlir::Value start = plan.start ? plan.start : p.acc;
@@ -136,37 +137,38 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
                        });
     emitTensorProduct(l, p, plan.tile, made.sums, stream, plan.beginsAtZero ? l.b.getTrue() : nullptr);
     l.setFragment(plan.start ? plan.sum : result, made);
-    return l.failure;
+    return l.status;
   }
   p.made = l.allocate(p.out, shapeOf(result.getType()));
   if (p.made.elements() > 0) emitTensorProduct(l, p, plan.tile, nullptr, nullptr, nullptr);
   l.setView(result, std::move(p.made));
-  return l.failure;
+  return l.status;
 }
 
-/// The fragments of a left operand that is computed from values in registers.
+/// Computes the fragments of a left operand from values in registers.
 NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, ProductForm& p) {
   const auto from = l.distributionUnder(lhs);
   if (!from) return unsupported("a left operand that is not in registers");
   Builder& b = l.b;
   const DType dtype = elementDType(lhs.getType());
-  // Rounding to 16 bits and packing two of them are one instruction.
+  // One instruction rounds and packs two elements of 16 bits.
   if (const mlir::Value f32 = l.unrounded(lhs)) lhs = f32;
   l.touch(l.reads(lhs), {});
   const GpuLowering::Fragment left = l.newFragment(*from, lhs.getType());
   const auto slot = [&](int64_t i) {
     return b.CreateConstInBoundsGEP1_64(left.type, left.sums, static_cast<uint64_t>(i));
   };
-  // Rows beyond the end are multiplied, too.
+  // Rows beyond the end are multiplied as well.
   if (!l.coversAll(*from, shapeOf(lhs.getType())))
     for (int64_t i = 0; i < from->elements(); ++i) b.CreateStore(llvm::Constant::getNullValue(left.type), slot(i));
   l.forDistributed(*from, shapeOf(lhs.getType()), GpuLowering::RowsBeyond::repeatLast, [&](const ElementIndex& at) {
     if (Reg r = l.element(lhs, at)) l.setElement(left, r);
   });
-  if (!l.failure) return l.failure;
+  if (!l.status) return l.status;
   std::vector<Reg> elements;  // in the order of the sums
   for (int64_t i = 0; i < from->elements(); ++i) elements.push_back(b.CreateLoad(left.type, slot(i)));
-  // A fragment of 16 rows × 16 of the depth is two pieces: of each the rows 0 … 7, then 8 … 15, two neighbours a word.
+  // A fragment of 16 rows × 16 along K consists of two fragments of sums; each has two neighbours of the rows 0 … 7,
+  // then two of the rows 8 … 15. A word contains two neighbours.
   const auto word = [&](size_t first) { return l.device.packed(b, elements[first], elements[first + 1], dtype); };
   for (size_t i = 0; i + 8 <= elements.size(); i += 8)
     p.left.push_back({word(i), word(i + 2), word(i + 4), word(i + 6)});
@@ -203,7 +205,7 @@ NativeResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
   p.acc = op.getOperand(2);
   if (isPlanned && planned->second.start) {
     l.waitingProducts[&op] = std::make_shared<ProductForm>(std::move(p));
-    return l.failure;
+    return l.status;
   }
   if (isPlanned) return lowerTensorProduct(l, op, p, planned->second);
   p.made = l.allocate(p.out, shapeOf(op.getResult(0).getType()));
@@ -213,7 +215,7 @@ NativeResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
   l.touch(reads, {p.made.memory});
   if (p.made.elements() > 0) ThreadTiles(l, p).run();
   l.setView(op.getResult(0), std::move(p.made));
-  return l.failure;
+  return l.status;
 }
 
 constexpr std::array<GpuOpRow, 1> kProductTable{{{"tpu.matmul", lowerMatmul}}};

@@ -28,7 +28,7 @@ Words philox(Builder& b, Words x, Key key) {
   return x;
 }
 
-/// Slots of the generator's state, which every thread has: key and counter.
+/// Slots of the generator's state: key and counter. Every thread has a copy.
 struct Generator {
   Reg first, second, counter;
 };
@@ -106,7 +106,7 @@ NativeResult lowerBits(GpuLowering& l, mlir::Operation& op) {
     l.touch({made.memory}, {});
     l.setScalar(result, cpu::loadElements(b, DType::i32, made.base, 1));
   }
-  return l.failure;
+  return l.status;
 }
 
 constexpr std::array<GpuOpRow, 2> kRandomTable{{

@@ -1,5 +1,5 @@
-// vector.multi_reduction. Neighbouring threads share a result if the reduced elements are contiguous, and bring their
-// parts together by shuffles; where there are fewer results than threads, each result is reduced in parts first.
+// vector.multi_reduction. If the reduced elements are contiguous, neighbouring threads share a result and combine their
+// partial results by shuffles. If there are fewer results than threads, each result is first reduced in parts.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -19,22 +19,22 @@ class Reducer {
   using Element = std::function<Reg(Reg result, Reg number)>;
   using Finish = std::function<void(Reg result, Reg reduced)>;
 
-  /// `element`: of each of `results` results, number 0 … n-1. `sideBySide`: neighbouring numbers are neighbours in
-  /// memory, else neighbouring results are. `reads`: what elements are read from. `finish` is called where a thread has
-  /// the result.
+  /// Reduces the elements 0 … n - 1 of each of `results` results, which `element` computes. `sideBySide`: these
+  /// elements are neighbours in memory; otherwise elements of neighbouring results are. `reads`: memories that
+  /// `element` reads. `finish` emits code for the thread that has a result.
   void run(int64_t results, int64_t n, bool sideBySide, const MemorySet& reads, const MemorySet& writes,
            const Element& element, const Finish& finish) {
     const int64_t threads = l_.plan.threads;
     const int64_t lanes = sideBySide ? std::clamp<int64_t>(floorPower(threads / std::max<int64_t>(results, 1)), 1,
                                                            std::min<int64_t>(kWarp, ceilPower(n)))
                                      : 1;
-    const int64_t parts = std::min(threads / (results * lanes), n / (kMin * lanes));
+    const int64_t parts = std::min(threads / (results * lanes), n / (kMinPerLane * lanes));
     if (results * lanes >= threads || parts < 2) {
       l_.touch(reads, writes);
       pass(results, n, lanes, element, finish);
       return;
     }
-    // Neighbouring parts take neighbouring numbers in turns, or each a range.
+    // Each part takes a range of elements.
     const DType partial = cpu::isNarrowFloat(t_) ? DType::f32 : t_;
     View between = l_.allocate(partial, Shape{results, parts});
     const int64_t each = (n + parts - 1) / parts;
@@ -54,7 +54,7 @@ class Reducer {
           Reg result = sideBySide ? b_.CreateUDiv(at, l_.index(parts)) : b_.CreateURem(at, l_.index(results));
           cpu::storeElements(b_, partial, reduced, cpu::elementPointer(b_, between, ElementIndex{result, part}), 1);
         });
-    MemorySet again = reads;  // the second pass reads what is added to
+    MemorySet again = reads;  // the second pass also reads the accumulator
     again.insert(between.memory);
     l_.touch(again, writes);
     pass(
@@ -63,11 +63,12 @@ class Reducer {
           return cpu::loadElements(b_, partial, cpu::elementPointer(b_, between, ElementIndex{result, part}), 1);
         },
         finish);
-    l_.hazards.handOver(between.memory);
+    l_.hazards.markReusable(between.memory);
   }
 
  private:
-  static constexpr int64_t kMin = 4;  // numbers of a part
+  /// The fewest elements per lane for which a result is reduced in parts. Chosen, not measured.
+  static constexpr int64_t kMinPerLane = 4;
   static int64_t floorPower(int64_t i) {
     return i < 1 ? 1 : static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(i)));
   }
@@ -75,7 +76,7 @@ class Reducer {
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(i, 1))));
   }
 
-  /// Every `lanes` threads take a result. All threads go round as often, since they shuffle.
+  /// `lanes` threads share a result. All threads run the same number of iterations, because shuffles need every lane.
   void pass(int64_t results, int64_t n, int64_t lanes, const Element& element, const Finish& finish) {
     const GpuLowering::Scope scope(l_);
     Reg thread = b_.CreateZExt(l_.thread, b_.getInt64Ty());
@@ -102,8 +103,8 @@ class Reducer {
   DType t_;
 };
 
-/// The rows of a matrix in registers: each thread reduces the elements that it has of a row, and the four threads that
-/// have the others bring theirs together.
+/// Reduces the rows of a matrix in registers: each thread reduces its own elements of a row, and the four threads of a
+/// row combine their partial results by shuffles.
 NativeResult reduceRows(GpuLowering& l, mlir::Operation& op, eval::ReduceKind kind, const Distribution& matrix) {
   const mlir::Value source = op.getOperand(0), acc = op.getOperand(1), result = op.getResult(0);
   const DType t = elementDType(source.getType());
@@ -111,7 +112,7 @@ NativeResult reduceRows(GpuLowering& l, mlir::Operation& op, eval::ReduceKind ki
   l.touch(l.reads(source), {});
   l.touch(l.reads(acc), {});
   const GpuLowering::Fragment made = l.newFragment(matrix.ofRows(), result.getType());
-  // Several parts at once, since each operation waits for the one before.
+  // Several independent partial results, to hide the latency of dependent operations. Chosen, not measured.
   constexpr size_t kParts = 4;
   std::array<GpuLowering::Fragment, kParts> parts;
   for (GpuLowering::Fragment& part : parts) part = l.newFragment(matrix.ofRows(), result.getType());
@@ -124,12 +125,12 @@ NativeResult reduceRows(GpuLowering& l, mlir::Operation& op, eval::ReduceKind ki
   });
   size_t turn = 0;
   l.forDistributed(matrix, shapeOf(source.getType()), GpuLowering::RowsBeyond::repeatLast, [&](const ElementIndex& at) {
-    // Neighbouring elements of a row are in turn, those of the other row in between.
+    // A fragment has two elements of one row, then two of the other: the parts of a row take its elements in turn.
     const GpuLowering::Fragment& part = parts[(turn % 2 + turn / 4 * 2) % kParts];
     ++turn;
     if (Reg r = l.element(source, at)) l.setElement(part, cpu::combine(b, kind, t, l.currentElement(part), r));
   });
-  // Threads of rows beyond the end shuffle, too.
+  // Threads of rows beyond the end take part in shuffles as well.
   ofThread([&] {
     Reg sum = l.currentElement(parts[0]);
     for (size_t i = 1; i < kParts; ++i) sum = cpu::combine(b, kind, t, sum, l.currentElement(parts[i]));
@@ -142,7 +143,7 @@ NativeResult reduceRows(GpuLowering& l, mlir::Operation& op, eval::ReduceKind ki
                        l.setElement(made, cpu::roundTo(b, t, cpu::combine(b, kind, t, start, l.currentElement(made))));
                    });
   l.setFragment(result, made);
-  return l.failure;
+  return l.status;
 }
 
 NativeResult lowerReduction(GpuLowering& l, mlir::Operation& op) {
@@ -190,9 +191,9 @@ NativeResult lowerReduction(GpuLowering& l, mlir::Operation& op) {
   } else {
     l.touch({made.memory}, {});
     l.setScalar(result, cpu::loadElements(b, t, made.base, 1));
-    l.hazards.handOver(made.memory);
+    l.hazards.markReusable(made.memory);
   }
-  return l.failure;
+  return l.status;
 }
 
 constexpr std::array<GpuOpRow, 1> kReduceTable{{{"vector.multi_reduction", lowerReduction}}};

@@ -2,11 +2,12 @@
 
 #include "cpu/ops/NativeOps.h"
 #include "gpu/emit/ops/Shuffled.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::gpu {
 
 std::optional<RegisterReduction> reductionInRegisters(const GpuLowering& l, mlir::Operation& op) {
-  if (op.getName().getStringRef() != "vector.multi_reduction") return std::nullopt;
+  if (!llvm::isa<mlir::vector::MultiDimReductionOp>(op)) return std::nullopt;
   const auto kind = cpu::nativeReductionKind(op);
   const mlir::Value source = op.getOperand(0);
   if (!kind || l.distributionUnder(source)) return std::nullopt;
@@ -25,14 +26,14 @@ std::optional<RegisterReduction> reductionInRegisters(const GpuLowering& l, mlir
   }
   r.share = shareElements(r.shape, l.plan.threads, l.plan.longestRun);
   if (!lastIsReduced || !r.share.inRegisters || r.results > GpuLowering::kKnownElements) return std::nullopt;
-  // With several results, the threads are in one row at a time.
+  // With several results, all threads must be in the same row at a time.
   if (r.results > 1 && r.shape[last - 1] / r.share.run % r.share.threads != 0) return std::nullopt;
   return r;
 }
 
 namespace {
 
-/// Pairwise, so that as many combinations as possible are independent.
+/// Combines pairwise, so that as many operations as possible are independent.
 Reg combineAll(Builder& b, const RegisterReduction& r, std::vector<Reg> elements) {
   while (elements.size() > 1) {
     std::vector<Reg> next;
@@ -44,7 +45,7 @@ Reg combineAll(Builder& b, const RegisterReduction& r, std::vector<Reg> elements
   return elements.front();
 }
 
-/// What each warp makes of its elements.
+/// The partial results of the warps.
 struct Parts {
   DType dtype;
   Shape shape;
@@ -55,10 +56,10 @@ Parts partsOf(const GpuLowering& l, const RegisterReduction& r) {
 }
 
 View roomFor(GpuLowering& l, mlir::Operation& op, const Parts& parts) {
-  const auto found = l.exchanges.find(&op);
-  if (found == l.exchanges.end()) return l.allocate(parts.dtype, parts.shape);
+  const auto found = l.reductionBuffers.find(&op);
+  if (found == l.reductionBuffers.end()) return l.allocate(parts.dtype, parts.shape);
   View room = found->second;
-  Reg number = l.b.CreateLoad(l.b.getInt64Ty(), l.exchangeNumber);
+  Reg number = l.b.CreateLoad(l.b.getInt64Ty(), l.reductionBufferHalf);
   room.base = cpu::elementPointer(l.b, room, ElementIndex{number, l.index(0), l.index(0)});
   room.shape = parts.shape;
   room.strides = cpu::denseStrides(l.b, parts.shape);
@@ -67,16 +68,16 @@ View roomFor(GpuLowering& l, mlir::Operation& op, const Parts& parts) {
 
 }  // namespace
 
-MemorySet prepareExchanges(GpuLowering& l, mlir::Block& body) {
-  constexpr size_t kMost = 8;
+MemorySet allocateReductionBuffers(GpuLowering& l, mlir::Block& body) {
+  constexpr size_t kMaxReductions = 8;  // chosen, not measured
   MemorySet memories;
   for (mlir::Operation& op : body) {
     const auto reduction = reductionInRegisters(l, op);
-    if (!reduction || memories.size() == kMost) continue;
+    if (!reduction || memories.size() == kMaxReductions) continue;
     const Parts parts = partsOf(l, *reduction);
     View both = l.allocate(parts.dtype, Shape{2, parts.shape[0], parts.shape[1]});
     memories.insert(both.memory);
-    l.exchanges[&op] = std::move(both);
+    l.reductionBuffers[&op] = std::move(both);
   }
   return memories;
 }
@@ -96,7 +97,7 @@ NativeResult reduceInRegisters(GpuLowering& l, mlir::Operation& op, const Regist
     for (const int64_t d : r.kept)
       number = number * r.shape[static_cast<size_t>(d)] + constantOf(at[static_cast<size_t>(d)]).value_or(0);
     own[static_cast<size_t>(number)].push_back(l.element(source, at));
-    if (!own[static_cast<size_t>(number)].back()) return l.failure;
+    if (!own[static_cast<size_t>(number)].back()) return l.status;
   }
   Reg lane = b.CreateURem(l.thread, b.getInt32(kWarp));
   Reg warp = b.CreateZExt(b.CreateUDiv(l.thread, b.getInt32(kWarp)), b.getInt64Ty());
@@ -126,16 +127,16 @@ NativeResult reduceInRegisters(GpuLowering& l, mlir::Operation& op, const Regist
       rest /= size;
     }
     Reg start = l.element(acc, isVector(acc) ? place : ElementIndex{});
-    if (!start) return l.failure;
+    if (!start) return l.status;
     results.push_back(
         cpu::roundTo(b, r.dtype, cpu::combine(b, r.kind, r.dtype, start, combineAll(b, r, std::move(parts)))));
   }
-  if (!l.exchanges.contains(&op)) l.hazards.handOver(between.memory);
+  if (!l.reductionBuffers.contains(&op)) l.hazards.markReusable(between.memory);
   if (isVector(result))
     l.setKnown(result, std::move(results));
   else
     l.setScalar(result, results.front());
-  return l.failure;
+  return l.status;
 }
 
 }  // namespace smalti::gpu

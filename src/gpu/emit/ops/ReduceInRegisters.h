@@ -1,5 +1,5 @@
-// Reductions of elements that the threads have in registers (plan/ElementShare.h): each thread combines its own, warps
-// shuffle, and all threads then have the results, without another barrier.
+// Reductions of elements that the threads have in registers (plan/ElementShare.h): each thread combines its own
+// elements, warps combine theirs by shuffles, and after one barrier all threads compute the results.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,23 @@
 
 namespace smalti::gpu {
 
-/// A reduction whose elements are in registers, those of a thread known results' each.
+/// A reduction whose elements are in registers. For each element of a thread, its result is known at compile time.
 struct RegisterReduction {
   eval::ReduceKind kind;
   DType dtype;
-  Shape shape;                      ///< of the source
+  Shape shape;                      ///< shape of the source
   llvm::SmallVector<int64_t> kept;  ///< dimensions that are not reduced
   int64_t results = 1;
   ElementShare share;
 };
 
-/// nullopt: its elements do not fit, or a thread's elements are not known to be of one result.
+/// nullopt: the elements do not fit into registers, or their results are not known at compile time.
 std::optional<RegisterReduction> reductionInRegisters(const GpuLowering&, mlir::Operation&);
 NativeResult reduceInRegisters(GpuLowering&, mlir::Operation&, const RegisterReduction&);
 
-/// Makes room for the parts that warps exchange in the reductions of a point: twice, for points with odd numbers and
-/// for others, and used for nothing else. No thread then waits for those that still read the parts of an earlier
-/// reduction, or of the point before; the same memory is written two points later, after the barrier of a reduction in
-/// between. Gives the memories, which need no barrier between points.
-MemorySet prepareExchanges(GpuLowering&, mlir::Block& body);
+/// Allocates two buffers for the partial results of warps of each reduction in the body, which even and odd points use
+/// in turn. Therefore no barrier is needed between points: the memory is written again two points later, after the
+/// barrier of the same reduction in the point between. Returns the memories.
+MemorySet allocateReductionBuffers(GpuLowering&, mlir::Block& body);
 
 }  // namespace smalti::gpu

@@ -2,8 +2,10 @@
 #include <array>
 
 #include "base/Tiles.h"
+#include "cpu/emit/Sizes.h"
 #include "gpu/emit/Bounds.h"
 #include "ir/TpuOpsMemory.h"
+#include "ir/Types.h"
 #include "ir/facts/Waits.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -11,8 +13,6 @@ namespace smalti::gpu {
 namespace {
 
 using tpu::MemorySpace;
-
-constexpr int64_t kDynamicSize = mlir::ShapedType::kDynamic;
 
 NativeResult lowerSlice(GpuLowering& l, mlir::Operation& op) {
   const auto segments = integersAttribute(op, "operandSegmentSizes");
@@ -48,9 +48,9 @@ NativeResult lowerSlice(GpuLowering& l, mlir::Operation& op) {
     Reg anywhere = l.b.CreateAnd(touchesNothing, l.b.CreateICmpSGE(size, l.index(0)));
     l.require(l.b.CreateOr(anywhere, fits(l, start, size, l.b.CreateAdd(array, l.index(tail)))));
     if (tail == 0 || constantOf(touchesNothing) == 1) continue;
-    // Into the last tile, but not with nothing of the array.
+    // A slice may extend into the padding of the last tile, but must contain part of the array.
     l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), touchesNothing));
-    present[d] = l.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, l.b.CreateSub(array, start));
+    present[d] = cpu::smallerSize(l.b, size, l.b.CreateSub(array, start));
     if (constantOf(start) == 0 && constantOf(size) == whole.shape[d]) padding[d] = tail;
   }
   if (packed) {
@@ -67,7 +67,7 @@ NativeResult lowerSlice(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// A ref that accesses memory as elements of another width, before or after the op.
+/// Lowers a bitcast or reshape if the ref accesses memory as elements of another width, before or after the op.
 NativeResult lowerPackedRef(GpuLowering& l, mlir::Operation& op, const cpu::PackedView& from) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   const DType dtype = elementDType(op.getResult(0).getType());
@@ -98,7 +98,7 @@ NativeResult lowerReshape(GpuLowering& l, mlir::Operation& op) {
   if (!whole.dynamic() && (llvm::is_contained(shape, kDynamicSize) || num_elements(shape) != whole.elements()))
     return unsupported("a reshape of a ref to another size");
   auto view = cpu::reshape(l.b, whole, shape);
-  if (!view && whole.present.empty())
+  if (!view && !whole.extendsPast())
     if (auto strided = cpu::reshape(l.b, cpu::unpacked(whole), shape)) {
       view = std::move(strided->cells);
       view->padding = paddingAfterReshape(whole.shape, whole.padding, shape);

@@ -1,4 +1,4 @@
-// Scalars that come out of vectors and of the grid.
+// Scalars that are elements of vectors or sizes of the grid.
 #include <array>
 
 #include "gpu/emit/GpuLowering.h"
@@ -30,7 +30,7 @@ NativeResult lowerExtract(GpuLowering& l, mlir::Operation& op) {
     const GpuLowering::Scope scope(l);
     l.touch(l.reads(source), {});
     Reg r = l.element(source, at);
-    if (!r) return l.failure;
+    if (!r) return l.status;
     l.setScalar(result, r);
     return {};
   }
@@ -43,7 +43,7 @@ NativeResult lowerExtract(GpuLowering& l, mlir::Operation& op) {
       cpu::storeElements(l.b, made.dtype, r, cpu::elementPointer(l.b, made, inner), 1);
   });
   l.setView(result, std::move(made));
-  return l.failure;
+  return l.status;
 }
 
 NativeResult lowerIterationBound(GpuLowering& l, mlir::Operation& op) {

@@ -28,7 +28,7 @@ NativeResult lowerReduceIndex(GpuLowering& l, mlir::Operation& op) {
       ElementIndex place = at;
       place.insert(place.begin() + axis, i);
       Reg r = l.element(source, place);
-      // A false is less than a true.
+      // false < true.
       return r && in == DType::pred ? b.CreateZExt(r, b.getInt8Ty()) : r;
     };
     Reg first = valueAt(l.index(0));
@@ -55,9 +55,9 @@ NativeResult lowerReduceIndex(GpuLowering& l, mlir::Operation& op) {
   } else {
     l.touch({made.memory}, {});
     l.setScalar(result, cpu::loadElements(b, out, made.base, 1));
-    l.hazards.handOver(made.memory);
+    l.hazards.markReusable(made.memory);
   }
-  return l.failure;
+  return l.status;
 }
 
 constexpr std::array<GpuOpRow, 1> kSearchTable{{{"tpu.reduce_index", lowerReduceIndex}}};

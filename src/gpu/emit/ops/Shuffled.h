@@ -5,7 +5,7 @@
 
 namespace smalti::gpu {
 
-/// The element that the thread whose lane differs in the bits of `mask` gives.
+/// The value of the lane whose number differs in the bits of `mask`.
 Reg shuffled(GpuLowering&, Reg value, int mask);
 
 }  // namespace smalti::gpu

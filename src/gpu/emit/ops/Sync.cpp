@@ -1,28 +1,13 @@
-// Copies and semaphores on one device: a copy happens when it starts, and its semaphores count at once. A wait that
-// would block ends the call: the machine runs the kernel again and reports the deadlock.
+// Copies and semaphores on one device. A copy is complete when it has started, and its semaphores count at once. A wait
+// that would block ends the call; the abstract machine runs the kernel again and reports the deadlock.
 #include <array>
 
 #include "gpu/emit/GpuLowering.h"
 #include "gpu/emit/ops/Packed.h"
+#include "ir/facts/OperandSegments.h"
 
 namespace smalti::gpu {
 namespace {
-
-/// Operands of an op with AttrSizedOperandSegments; null where a segment is empty.
-class Segments {
- public:
-  explicit Segments(mlir::Operation& op) : op_(op), sizes_(integersAttribute(op, "operandSegmentSizes")) {}
-  mlir::Value operator[](size_t segment) const {
-    if (segment >= sizes_.size() || sizes_[segment] == 0) return nullptr;
-    int64_t at = 0;
-    for (size_t k = 0; k < segment; ++k) at += sizes_[k];
-    return at < op_.getNumOperands() ? op_.getOperand(static_cast<unsigned>(at)) : mlir::Value();
-  }
-
- private:
-  mlir::Operation& op_;
-  std::vector<int64_t> sizes_;
-};
 
 const llvm::Align kCountAlign(8);
 
@@ -56,7 +41,7 @@ void wait(GpuLowering& l, const View& semaphore, Reg amount) {
   setCount(l, semaphore, l.b.CreateSub(count, amount));
 }
 
-/// The id must be that of this device or core: there is no other.
+/// The id must be that of this device or core, since there is no other.
 NativeResult requireSelf(GpuLowering& l, mlir::Value id) {
   if (!id) return {};
   Reg r = l.scalar(id);
@@ -89,7 +74,7 @@ NativeResult lowerSemaphoreWait(GpuLowering& l, mlir::Operation& op) {
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
 NativeResult lowerSemaphoreSignal(GpuLowering& l, mlir::Operation& op) {
-  const Segments s(op);
+  const OperandSegments s(op);
   const auto semaphore = semaphoreOf(l, s[0]);
   Reg amount = wide(l, s[1]);
   if (!semaphore || !amount || s[4]) return unsupported("a semaphore that device code does not follow");
@@ -101,7 +86,7 @@ NativeResult lowerSemaphoreSignal(GpuLowering& l, mlir::Operation& op) {
 
 // ---- copies
 
-/// What a copy of the view counts for: bytes for a DMA semaphore, copies for a regular one.
+/// What a copy of the view adds to the semaphore: its bytes for a DMA semaphore, 1 for a regular one.
 Reg credit(GpuLowering& l, const View& semaphore, const View& copied) {
   if (semaphore.dtype != DType::dma_semaphore) return l.index(1);
   Reg n = l.index(1);
@@ -109,27 +94,11 @@ Reg credit(GpuLowering& l, const View& semaphore, const View& copied) {
   return l.b.CreateUDiv(l.b.CreateMul(n, l.index(bit_width(copied.dtype))), l.index(8));
 }
 
-View withoutUnitDims(const View& v) {
-  View out = v;
-  out.shape.clear();
-  out.strides.clear();
-  out.sizes.clear();
-  out.present.clear();
-  for (size_t d = 0; d < v.shape.size(); ++d) {
-    if (v.shape[d] == 1) continue;
-    out.shape.push_back(v.shape[d]);
-    out.strides.push_back(v.strides[d]);
-    if (v.dynamic()) out.sizes.push_back(v.sizes[d]);
-    if (!v.present.empty()) out.present.push_back(v.present[d]);
-  }
-  return out;
-}
-
 void move(GpuLowering& l, const View& from, const View& to) {
   Builder& b = l.b;
   llvm::Type* type = cpu::storageType(b.getContext(), to.dtype);
   const llvm::Align align(static_cast<uint64_t>(storage_bytes(to.dtype)));
-  const bool reaches = !from.present.empty() || !to.present.empty();
+  const bool reaches = from.extendsPast() || to.extendsPast();
   std::vector<Reg> sizes;
   for (size_t d = 0; d < to.shape.size(); ++d) sizes.push_back(cpu::extent(b, to, d));
   l.touch({from.memory}, {to.memory});
@@ -139,7 +108,7 @@ void move(GpuLowering& l, const View& from, const View& to) {
   };
   l.forElements(sizes, [&](const ElementIndex& at) {
     if (!reaches) return copyElement(at);
-    // Elements past the end of an array do not exist; those that only the target has become undefined.
+    // Elements past the end of an array do not exist; those that exist only in the target become undefined.
     Reg inSource = b.getTrue(), inTarget = b.getTrue();
     for (size_t d = 0; d < at.size(); ++d) {
       inSource = b.CreateAnd(inSource, b.CreateICmpULT(at[d], cpu::presentExtent(b, from, d)));
@@ -155,7 +124,7 @@ void move(GpuLowering& l, const View& from, const View& to) {
 NativeResult copyElements(GpuLowering& l, const View& source, const View& target) {
   if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
     return unsupported("a copy between dtypes of different widths");
-  const View from = withoutUnitDims(source), to = withoutUnitDims(target);
+  const View from = cpu::withoutUnitDims(source), to = cpu::withoutUnitDims(target);
   if (from.shape.size() != to.shape.size()) return unsupported("a copy that reshapes");
   for (size_t d = 0; d < from.shape.size(); ++d) {
     if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return unsupported("a copy that reshapes");
@@ -167,12 +136,12 @@ NativeResult copyElements(GpuLowering& l, const View& source, const View& target
     return {};
   }
   // They may overlap: everything is read before anything is written.
-  if (from.dynamic() || to.dynamic() || !from.present.empty() || !to.present.empty())
+  if (from.dynamic() || to.dynamic() || from.extendsPast() || to.extendsPast())
     return unsupported("a copy of a dynamic size inside of one array");
   const View temporary = l.allocate(from.dtype, from.shape);
   move(l, from, temporary);
   move(l, temporary, to);
-  l.hazards.handOver(temporary.memory);
+  l.hazards.markReusable(temporary.memory);
   return {};
 }
 
@@ -190,9 +159,9 @@ View copiedBytes(const cpu::PackedView& v) {
   return out;
 }
 
-/// A copy between refs of which one at least accesses memory as elements of another width.
+/// A copy between refs, at least one of which accesses memory as elements of another width.
 NativeResult copyBits(GpuLowering& l, const cpu::PackedView& source, const cpu::PackedView& target) {
-  if (!source.cells.present.empty() || !target.cells.present.empty())
+  if (source.cells.extendsPast() || target.cells.extendsPast())
     return unsupported("a copy past the end of an array through a bitcast of a ref to another width");
   const cpu::PackedView from = cpu::withoutUnitDims(source), to = cpu::withoutUnitDims(target);
   const Shape &has = from.cells.shape, &needs = to.cells.shape;
@@ -205,19 +174,19 @@ NativeResult copyBits(GpuLowering& l, const cpu::PackedView& source, const cpu::
   if (auto ok = l.keepLoads(to.cells.memory); !ok) return ok;
   if (from.cells.memory != to.cells.memory) {
     copyPacked(l, from, to);
-    return l.failure;
+    return l.status;
   }
   // They may overlap: everything is read before anything is written.
   if (from.cells.dynamic() || to.cells.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
   const View temporary = gatherPacked(l, from);
   copyPacked(l, cpu::unpacked(temporary), to);
-  l.hazards.handOver(temporary.memory);
-  return l.failure;
+  l.hazards.markReusable(temporary.memory);
+  return l.status;
 }
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
 NativeResult lowerEnqueue(GpuLowering& l, mlir::Operation& op) {
-  const Segments s(op);
+  const OperandSegments s(op);
   const auto source = sideOf(l, s[0]), target = sideOf(l, s[2]);
   const auto arrived = semaphoreOf(l, s[3]), sent = semaphoreOf(l, s[1]);
   if (!source || !target || !arrived || (s[1] && !sent) || s[6])
@@ -234,7 +203,7 @@ NativeResult lowerEnqueue(GpuLowering& l, mlir::Operation& op) {
 
 /// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
 NativeResult lowerWaitDma(GpuLowering& l, mlir::Operation& op) {
-  const Segments s(op);
+  const OperandSegments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   const auto semaphore = semaphoreOf(l, s[target ? 3 : 1]);
   const auto awaited = sideOf(l, s[target ? 2 : 0]);
@@ -258,7 +227,7 @@ NativeResult lowerBarrier(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// The only core.
+/// The id of the only core.
 NativeResult lowerZero(GpuLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt32(0));
   return {};

@@ -121,7 +121,7 @@ Status lowerWhile(FlatLowering& lowering, mlir::Operation& op) {
   if (Status s = lowering.lowerBody(before); !s) return s;
   const int test = lowering.here();
   lowering.emit(&jumpUnless).a = lowering.operand(condition.getOperand(0)).slot;
-  // What the condition passes on stays where it is: for the loop's body and, at the end, as the loop's results.
+  // The values that the condition passes on stay in place: for the loop's body and, at the end, as the loop's results.
   for (auto [value, argument] : llvm::zip(passed, after.getArguments())) lowering.alias(argument, value);
   for (auto [value, result] : llvm::zip(passed, op.getResults())) lowering.alias(result, value);
   if (Status s = lowering.lowerBody(after); !s) return s;

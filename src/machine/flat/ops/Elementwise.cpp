@@ -111,7 +111,7 @@ struct Select : Payload {
     const Slot &c = frame.slots[condition.slot], &x = frame.slots[a.slot], &y = frame.slots[b.slot];
     const auto* choose = reinterpret_cast<const uint8_t*>(c.data);
     const bool masked = c.mask || x.mask || y.mask;
-    // The mask first: `out` may lie over an operand, and its mask over that operand's.
+    // The mask first: `out` may share the memory of an operand, and its mask that of the operand's mask.
     if (masked) [[unlikely]]
       selectMask(frame, choose, c.mask, x.mask, y.mask);
     eval::select(choose, condition.splat, x.data, a.splat, y.data, b.splat, frame.slots[out.slot].data, out.stored(),

@@ -81,7 +81,7 @@ Status lowerMatmul(FlatLowering& lowering, mlir::Operation& op) {
   payload.lhs = lowering.operand(op.getOperand(0));
   payload.rhs = lowering.operand(op.getOperand(1));
   payload.acc = lowering.operand(op.getOperand(2));
-  // As the lowering writes it, transposes stand in the dimension numbers.
+  // The lowering of JAX writes transposes as dimension numbers.
   if (op.hasAttr("dimension_numbers") && (boolAttribute(op, "transpose_lhs") || boolAttribute(op, "transpose_rhs")))
     return lowering.refuse(op, "transposes are said by dimension_numbers");
   payload.dims = dotDimensionsOf(op);

@@ -1,4 +1,4 @@
-// What tpu.matmul and the explicit MXU ops share.
+// Functions that tpu.matmul and the explicit MXU ops share.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace smalti::machine::flat {
 
-/// As src/eval takes them; `dims` keeps the lists.
+/// The form that src/eval takes; `dims` owns the lists.
 inline eval::DotDims viewOf(const DotDimensions& dims) {
   return {dims.lhsContracting, dims.rhsContracting, dims.lhsFree, dims.rhsFree, dims.lhsBatch, dims.rhsBatch};
 }

@@ -72,7 +72,7 @@ Ref exactly(const BoxShape& shape, const Box& box) {
   return ref;
 }
 
-/// Which of `size` steps from `start` are inside `[0, bound)`: from the first number on, as many as the second.
+/// The steps, of `size` from `start`, that are inside `[0, bound)`: the first one and their number.
 std::pair<int64_t, int64_t> stepsInside(int64_t start, int64_t size, int64_t stride, int64_t bound) {
   if (start >= bound) return {0, 0};
   if (stride == 0) return start < 0 ? std::pair<int64_t, int64_t>(0, 0) : std::pair<int64_t, int64_t>(0, size);

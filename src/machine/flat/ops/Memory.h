@@ -1,4 +1,4 @@
-// What loads and stores share: which refs they may touch, and going through refs that strides cannot express.
+// Functions that loads and stores share: the refs that they may access, and the traversal of refs without strides.
 #pragma once
 
 #include "base/RowMajor.h"

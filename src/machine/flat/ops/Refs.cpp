@@ -6,6 +6,7 @@
 
 #include "base/Tiles.h"
 #include "ir/TpuOps.h"
+#include "ir/Types.h"
 #include "ir/facts/Waits.h"
 #include "machine/flat/Box.h"
 #include "machine/flat/ops/Table.h"
@@ -14,8 +15,6 @@
 
 namespace smalti::machine::flat {
 namespace {
-
-constexpr int64_t kDynamicSize = INT64_MIN;  // mlir::ShapedType::kDynamic
 
 struct SliceRef : Payload {
   int32_t in = -1, out = -1;
@@ -78,7 +77,7 @@ struct SliceRef : Payload {
     if (!ref.strided()) view.transforms = {{RefTransform::Kind::reshape, ref.dtype(), view.shape, {}}};
   }
 
-  /// Is this a read that goes on? The loads of the slice find what is there of it.
+  /// Whether the run continues after this read: the loads of the slice find the elements that are present.
   [[gnu::noinline]] bool continues(Frame& frame, const Ref& ref, size_t d, int64_t from, int64_t size) const {
     if (!isOnlyRead || !ref.strided()) return false;
     Diagnostic finding = outside(ref, d, from, size);
@@ -115,7 +114,7 @@ struct SliceRef : Payload {
             .have = fmt::format("start {}, size {}", from, size),
             .help = "clamp the start, or slice fewer elements"};
   }
-  /// What a slice may take; of an array in HBM the rest of its last tile, too.
+  /// The bounds of a slice; they include the rest of the last tile of an array in HBM.
   static std::string boundsOf(const Ref& ref, size_t d) {
     const int64_t size = ref.viewShape()[d], padding = ref.padding.empty() ? 0 : ref.padding[d];
     if (padding == 0) return fmt::format("0 ≤ start, start + size ≤ {}", size);
@@ -189,7 +188,7 @@ struct SqueezeRef : Payload {
         view.padding[d] = keepsPadding(kept[d], ref.shape.size(), d, kept.size()) ? ref.padding[kept[d]] : 0;
       if (!ref.present.empty()) view.present[d] = ref.present[kept[d]];
     }
-    // Where nothing is there in one dimension, there is nothing of the others.
+    // If no element is present in one dimension, none is in the others.
     if (std::find(ref.present.begin(), ref.present.end(), 0) != ref.present.end())
       std::fill(view.present.begin(), view.present.end(), 0);
     view.transforms.clear();
@@ -279,7 +278,7 @@ Status lowerReshape(FlatLowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-/// memref.alloca and tpu.sem_alloc. A site that is reached again (in a loop) starts anew.
+/// memref.alloca and tpu.sem_alloc. A site that is reached again (in a loop) allocates again.
 struct Allocate : Payload {
   int site = 0;
   int32_t out = -1;

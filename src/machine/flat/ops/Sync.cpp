@@ -1,36 +1,10 @@
 // Semaphores, DMA, and queries about where a kernel runs. The runtime implements all of it; here only operands are
 // read. A wait that blocks leaves the program on the wait.
+#include "ir/facts/OperandSegments.h"
 #include "machine/flat/ops/Table.h"
 
 namespace smalti::machine::flat {
 namespace {
-
-/// Operands of an op with AttrSizedOperandSegments.
-class Segments {
- public:
-  Segments(mlir::Operation& op, size_t atLeast) : op_(op), sizes_(integersAttribute(op, "operandSegmentSizes")) {
-    int64_t total = 0;
-    valid_ = sizes_.size() >= atLeast;
-    for (int64_t s : sizes_) {
-      valid_ &= s == 0 || s == 1;
-      total += s;
-    }
-    valid_ &= total == op.getNumOperands();
-  }
-  bool valid() const { return valid_; }
-  /// The operand of a segment, or null.
-  mlir::Value operator[](size_t segment) const {
-    if (segment >= sizes_.size() || sizes_[segment] == 0) return nullptr;
-    unsigned at = 0;
-    for (size_t k = 0; k < segment; ++k) at += static_cast<unsigned>(sizes_[k]);
-    return op_.getOperand(at);
-  }
-
- private:
-  mlir::Operation& op_;
-  std::vector<int64_t> sizes_;
-  bool valid_ = false;
-};
 
 bool isSemaphore(mlir::Value v) {
   auto type = v ? llvm::dyn_cast<mlir::MemRefType>(v.getType()) : nullptr;
@@ -123,8 +97,8 @@ struct SemaphoreSignal : Payload {
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
 Status lowerSignal(FlatLowering& lowering, mlir::Operation& op) {
-  const Segments s(op, 4);
-  if (!s.valid() || !isSemaphore(s[0]) || !isInteger(s[1])) return lowering.refuse(op);
+  const OperandSegments s(op);
+  if (!s.isValid(4) || !isSemaphore(s[0]) || !isInteger(s[1])) return lowering.refuse(op);
   if (s[4]) return lowering.refuse(op, "subcores exist only on SparseCores");
   SemaphoreSignal payload;
   payload.semaphore = lowering.ref(s[0]);
@@ -158,8 +132,8 @@ struct StartDma : Payload {
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
 Status lowerEnqueue(FlatLowering& lowering, mlir::Operation& op) {
-  const Segments s(op, 6);
-  if (!s.valid() || !isRef(s[0]) || !isRef(s[2]) || !isSemaphore(s[3]) || (s[1] && !isSemaphore(s[1])))
+  const OperandSegments s(op);
+  if (!s.isValid(6) || !isRef(s[0]) || !isRef(s[2]) || !isSemaphore(s[3]) || (s[1] && !isSemaphore(s[1])))
     return lowering.refuse(op);
   if (s[6]) return lowering.refuse(op, "subcores exist only on SparseCores");
   if (storage_bytes(elementDType(s[0].getType())) != storage_bytes(elementDType(s[2].getType())))
@@ -196,10 +170,11 @@ Status emitWaitDma(FlatLowering& lowering, mlir::Operation& op, mlir::Value sema
   return {};
 }
 
-/// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
+/// Segments as enqueue_dma's; `wait_target`: waits for the arrival at the target, otherwise for the departure from the
+/// source.
 Status lowerWaitDma(FlatLowering& lowering, mlir::Operation& op) {
-  const Segments s(op, 4);
-  if (!s.valid()) return lowering.refuse(op);
+  const OperandSegments s(op);
+  if (!s.isValid(4)) return lowering.refuse(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
   return target ? emitWaitDma(lowering, op, s[3], s[2], true) : emitWaitDma(lowering, op, s[1], s[0], false);
 }

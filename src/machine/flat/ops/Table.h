@@ -1,4 +1,4 @@
-// What each op becomes: one lowering function per op name, kept in one table per family.
+// The lowering of each op: one function per op name, in one table per family.
 #pragma once
 
 #include <span>
@@ -34,7 +34,7 @@ std::span<const FlatOpRow> storeTable();
 std::span<const FlatOpRow> syncTable();
 std::span<const FlatOpRow> vectorTable();
 
-/// By its name; null: ops of no table are tried as element-wise ones.
+/// The row of the op's name; null: ops without a row are tried as element-wise ones.
 const FlatOpRow* rowOf(mlir::Operation&);
 /// The class of an op: its row's; of an element-wise op, which has no row, by its type.
 OpClass classOf(mlir::Operation&, const FlatOpRow*);

@@ -13,7 +13,7 @@ void AllOrders::add(Access access) {
   const auto [it, isNew] = memoryOf_.try_emplace(access.footprint.allocation(), memories_.size());
   if (isNew) memories_.emplace_back();
   std::vector<Access>& all = memories_[it->second];
-  // Those of one thread between two operations come together, among those of other threads.
+  // The accesses of one thread between two operations are close to each other, among those of other threads.
   constexpr size_t kLookBack = 32;
   for (size_t i = all.size(); i > 0 && all.size() - i < kLookBack; --i) {
     const Access& a = all[i - 1];

@@ -1,7 +1,8 @@
-// What every order of a run has in common. Semaphores of the machine are counters on which only their owner waits: no
-// step of a thread disables a step of another, so that all orders execute the same steps, as long as no thread
-// looks at a count without waiting for it and no two accesses race. Therefore two accesses race in some order just when
-// each can come while the other's thread stands still before its own; and where none do and one order ends, all end.
+// The properties that all orders of a run share. Semaphores of the machine are counters on which only their owner
+// waits: no step of a thread disables a step of another, so that all orders execute the same steps, as long as no
+// thread looks at a count without waiting for it and no two accesses race. Therefore two accesses race in some order if
+// and only if each can happen while the other's thread is stopped before its own; if none race and one order ends, all
+// end.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace smalti::machine::race {
 
 class AllOrders {
  public:
-  /// A step of a thread: it comes after others have ended, may wait, then raises, then lets a thread begin.
+  /// A step of a thread: it begins after others have ended, may wait, then raises, then starts a thread.
   struct Operation {
     int waitsOn = -1;
     int64_t waitsFor = 0;
@@ -34,7 +35,7 @@ class AllOrders {
     Party party;
   };
 
-  /// A thread that begins with the run, or (`begun` false) when an operation says so.
+  /// A thread that begins with the run, or (`begun` false) is started by an operation.
   int addThread(bool begun);
   void add(int thread, Operation operation) {
     threads_[static_cast<size_t>(thread)].operations.push_back(std::move(operation));

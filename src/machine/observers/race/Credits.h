@@ -1,5 +1,5 @@
-// What a wait proves. A semaphore is a number: a wait that succeeds does not know who raised it, only that too
-// little would be there without some of those who did.
+// The consequences of a wait. A semaphore is a number: a wait that succeeds does not know who raised it, only that the
+// count would be too low without some of the raises.
 #pragma once
 
 #include <vector>

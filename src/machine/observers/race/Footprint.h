@@ -10,7 +10,7 @@ namespace smalti::machine::race {
 
 struct Footprint {
   Region region;  ///< all that is touched, and of a sparse one more than that
-  /// Of masked stores, and of views that no strides describe: bytes of the buffer, ascending. Else empty.
+  /// For masked stores, and views that no strides describe: the bytes of the buffer, ascending. Otherwise empty.
   std::vector<int64_t> bytes;
   bool sparse = false;
   AllocationId allocation() const { return region.allocation; }

@@ -75,7 +75,7 @@ TEST_F(Cache, TheFolderIsMadeForTheUserAlone) {
   CompileCache cache(folder / "a" / "b", kMib);
   EXPECT_EQ(cache.usage().entries, 0);
   cache.put(key, "object", "");
-  EXPECT_TRUE(cache.trouble());
+  EXPECT_TRUE(cache.firstError());
   struct stat status;
   ASSERT_EQ(::stat((folder / "a" / "b").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700u);
@@ -191,7 +191,7 @@ TEST_F(Cache, AnUnwritableFolderIsReportedOnce) {
   write(folder / "file", "");
   CompileCache cache(folder / "file" / "below", kMib);
   cache.put(key, "object", "");
-  const Status trouble = cache.trouble();
+  const Status trouble = cache.firstError();
   ASSERT_FALSE(trouble);
   EXPECT_EQ(trouble.error().code, "SM7002");
   EXPECT_THAT(trouble.error().message, HasSubstr((folder / "file" / "below").string()));
@@ -217,8 +217,8 @@ TEST_F(Cache, AFullDiskLeavesNothingBehind) {
   cache.put(other, std::string(8192, 'o'), "");
   ::setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, before);
-  ASSERT_FALSE(cache.trouble());
-  EXPECT_EQ(cache.trouble().error().code, "SM7002");
+  ASSERT_FALSE(cache.firstError());
+  EXPECT_EQ(cache.firstError().error().code, "SM7002");
   EXPECT_FALSE(cache.find(other));
   EXPECT_TRUE(cache.find(key));
   EXPECT_EQ(files().size(), 1u);
@@ -237,7 +237,7 @@ TEST_F(Cache, SeveralProcessesShareAFolder) {
         const std::string name = std::to_string((i * (p + 1)) % kKeys), object(2000, name[0]);
         if (const auto kept = cache.find(cacheKey({name}))) wrong += kept->object != object || kept->report != name;
         cache.put(cacheKey({name}), object, name);
-        wrong += cache.trouble() ? 0 : 1;
+        wrong += cache.firstError() ? 0 : 1;
       }
       ::_exit(wrong ? 1 : 0);
     }

@@ -94,11 +94,11 @@ TEST(ConcatOperand, LeftOperandsThatAreComputed) {
 
 TEST(ConcatOperand, TheirRowsAreReadInterleaved) {
   const ProductPlan dots = planOf(product({.n = 128, .k = 64, .blocks = 8}));
-  EXPECT_EQ(dots.strategy, Strategy::gemvDot);
+  EXPECT_EQ(dots.strategy(), Strategy::gemvDot);
   EXPECT_EQ(dots.blocksOfB, 8);
   EXPECT_TRUE(dots.interleaves);
   const ProductPlan sums = planOf(product({.n = 64, .k = 128, .transposed = false, .blocks = 8}));
-  EXPECT_EQ(sums.strategy, Strategy::gemvAxpy);
+  EXPECT_EQ(sums.strategy(), Strategy::gemvAxpy);
   EXPECT_EQ(sums.blocksOfB, 8);
   EXPECT_TRUE(sums.interleaves);
   // Many rows are worth a copy, and so are more blocks than a processor follows.

@@ -11,7 +11,7 @@ std::shared_ptr<const NativeKernel> native(const TextKernel& kernel, const Nativ
   auto outcome = compileNative(kernel.package(), options);
   EXPECT_TRUE(outcome) << outcome.error().str();
   if (!outcome) return nullptr;
-  EXPECT_TRUE(outcome->kernel) << outcome->reason << "\n" << kernel.text();
+  EXPECT_TRUE(outcome->kernel) << outcome->why.reason << "\n" << kernel.text();
   return outcome->kernel;
 }
 

@@ -336,7 +336,7 @@ std::string apart(const Array& a, const Array& b, int64_t ulp) {
     const double x = eval::elementAsDouble(t, p), y = eval::elementAsDouble(t, q);
     if (is_float(t)) {
       if (std::isnan(x) && std::isnan(y)) continue;
-      // Of narrow floats neighbours, where the f32 before the rounding differs.
+      // Of narrow floats consecutiveRowsOfB, where the f32 before the rounding differs.
       const double unit = t == DType::f32 ? 0x1p-23 : t == DType::bf16 ? 0x1p-7 : t == DType::f16 ? 0x1p-10 : 0x1p-2;
       const double most = static_cast<double>(t == DType::f32 ? ulp : std::min<int64_t>(ulp, 1)) * unit;
       const double least = t == DType::f16 || t == DType::f8e5m2 ? 0x1p-14 : bytes == 1 ? 0x1p-6 : 0x1p-126;

@@ -12,7 +12,7 @@
 
 #include "../../LongTest.h"
 #include "ElementwiseRows.h"
-#include "cpu/emit/ops/Columns.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "ir/KernelOps.h"
 
 namespace smalti::cpu::testing {

@@ -88,7 +88,7 @@ TEST(NativeOps, AProcessorWithoutFusedMultiplyAddIsRefused) {
   const auto here = compileNative(k.package(), {.processor = *processor});
   ASSERT_TRUE(here);
   EXPECT_FALSE(here->kernel);
-  EXPECT_EQ(here->reason, "processor x86-64 lacks AVX2, FMA or F16C");
+  EXPECT_EQ(here->why.reason, "processor x86-64 lacks AVX2, FMA or F16C");
 }
 
 TEST(Processor, Arm64HasThirtyTwoRegisters) {

@@ -66,7 +66,7 @@ void agrees(const RowsCase& c, const std::vector<Array>& operands) {
   const TextKernel k = shares(c);
   auto outcome = compileNative(k.package(), tinyCache());
   ASSERT_TRUE(outcome) << outcome.error().str();
-  ASSERT_TRUE(outcome->kernel) << outcome->reason;
+  ASSERT_TRUE(outcome->kernel) << outcome->why.reason;
   const Array wanted = results(k, operands)[0];
   for (const int threads : {1, 2}) {
     bool fault = false;

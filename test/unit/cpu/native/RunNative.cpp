@@ -6,7 +6,7 @@ namespace smalti::cpu::testing {
 
 std::string whyNot(const TextKernel& kernel) {
   auto outcome = compileNative(kernel.package(), {});
-  return outcome ? outcome->reason : outcome.error().str();
+  return outcome ? outcome->why.reason : outcome.error().str();
 }
 
 std::optional<std::vector<Array>> run(const TextKernel& kernel, const std::vector<Array>& operands,

@@ -212,7 +212,7 @@ TEST(SkinnyGemm, MatricesAreReadInStreams) {
           ASSERT_TRUE(made) << made.error().str();
           if (m > 3 && !transposed) {
             const bool isFar = rows * columns * (dtype[0] == 'b' ? 2 : 4) >= options.processor.l1Bytes * 5 / 2;
-            EXPECT_EQ(made->report.plan->products.at(0).strategy == Strategy::skinnyTiles, isFar);
+            EXPECT_EQ(made->report.plan->products.at(0).strategy() == Strategy::skinnyTiles, isFar);
             continue;
           }
           EXPECT_EQ(made->report.plan->products.at(0).streams, streams);

@@ -9,7 +9,7 @@
 #include "../native/RowKernels.h"
 #include "../native/SmallProducts.h"
 #include "cpu/emit/NativeLowering.h"
-#include "cpu/emit/ops/Columns.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "cpu/plan/BodyPlanner.h"
 
 namespace smalti::cpu::testing {

@@ -12,7 +12,7 @@ GemmShape product(int64_t m, int64_t n, int64_t k, bool transposedB = false, DTy
   return {.m = m, .n = n, .k = k, .a = dtype, .b = dtype, .c = DType::f32, .transposedB = transposedB};
 }
 ProductPlan planOf(ProductFacts facts) { return planProduct(facts, znver5()); }
-Strategy strategyOf(ProductFacts facts) { return planOf(std::move(facts)).strategy; }
+Strategy strategyOf(ProductFacts facts) { return planOf(std::move(facts)).strategy(); }
 
 TEST(ProductPlan, FewRowsMeetATransposedMatrixInDotProducts) {
   EXPECT_EQ(strategyOf({.shape = product(1, 64, 64, true)}), Strategy::gemvDot);
@@ -48,8 +48,8 @@ TEST(ProductPlan, AMatrixThatIsRoundedIsReadOnce) {
 TEST(ProductPlan, ProcessorsWithFewRegistersAddFewerRows) {
   const Processor haswell = *processorNamed("x86_64-unknown-linux-gnu/haswell");
   const GemmShape three = product(3, 1024, 1024);
-  EXPECT_EQ(planProduct({.shape = three}, haswell).strategy, Strategy::skinnyTiles);
-  EXPECT_EQ(planProduct({.shape = three}, znver5()).strategy, Strategy::gemvAxpy);
+  EXPECT_EQ(planProduct({.shape = three}, haswell).strategy(), Strategy::skinnyTiles);
+  EXPECT_EQ(planProduct({.shape = three}, znver5()).strategy(), Strategy::gemvAxpy);
 }
 
 TEST(ProductPlan, ASingleBlockIsReadInStreamsOfPages) {
@@ -91,7 +91,7 @@ TEST(ProductPlan, PackedBlocksAreKeptWhileThatIsFelt) {
 
 TEST(ProductPlan, PackingDependsOnHowFarRowsAreApart) {
   const auto packs = [](int64_t m, std::optional<int64_t> rowBytes) {
-    return planOf({.shape = product(m, 512, 512), .rowBytesOfB = rowBytes}).packsB;
+    return planOf({.shape = product(m, 512, 512), .rowBytesOfB = rowBytes}).packed().packsB;
   };
   EXPECT_EQ(packs(9, 4096), PacksB::never) << "few rows of C";
   EXPECT_EQ(packs(512, 1024), PacksB::never) << "near ones are read in place";

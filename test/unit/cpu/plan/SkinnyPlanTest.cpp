@@ -33,10 +33,10 @@ TEST(SkinnyPlan, DotProductsOfShortRowsTakeFewerLanes) {
 }
 
 TEST(SkinnyPlan, DotProductsTakeNeighboursOfAPartOnceMultiplyingIsSlow) {
-  EXPECT_EQ(planGemvDot(facts(kSlowRows - 1, 512, 64, true), wide()).neighbours, 1);
-  EXPECT_EQ(planGemvDot(facts(kSlowRows, 512, 64, true), wide()).neighbours, 4);
-  EXPECT_EQ(planGemvDot(facts(kSlowRows, 512, 64, true, 2), wide()).neighbours, 2) << "4 rows of 2 parts";
-  EXPECT_EQ(planGemvDot(facts(kSlowRows, 512, 64, true, 8), wide()).neighbours, 1);
+  EXPECT_EQ(planGemvDot(facts(kSlowRows - 1, 512, 64, true), wide()).consecutiveRowsOfB, 1);
+  EXPECT_EQ(planGemvDot(facts(kSlowRows, 512, 64, true), wide()).consecutiveRowsOfB, 4);
+  EXPECT_EQ(planGemvDot(facts(kSlowRows, 512, 64, true, 2), wide()).consecutiveRowsOfB, 2) << "4 rows of 2 parts";
+  EXPECT_EQ(planGemvDot(facts(kSlowRows, 512, 64, true, 8), wide()).consecutiveRowsOfB, 1);
 }
 
 TEST(SkinnyPlan, SumsAreCollectedIfRowsAndPartsExceedTheWaysOfL1) {

@@ -10,6 +10,7 @@
 
 #include "../native/Native.h"
 #include "cpu/CheckedKernel.h"
+#include "cpu/check/Instrument.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -90,6 +91,12 @@ TEST(RetileWithoutPadding, PiecesOfRowsAreJoined) {
 TEST(RetileWithoutPadding, ChecksAskForNoMoreThanBlocksInside) {
   EXPECT_FALSE(retilePartialBlocks(sum({4096, 4096}, 256).package()));
   EXPECT_TRUE(retilePartialBlocks(sum({4000, 4000}, 256).package()));
+  const auto rewrites = [](const Shape& shape) {
+    const auto checked = withChecks(sum(shape, 256).package());
+    return checked ? checked->rewrites : std::vector<std::string>{checked.error().reason};
+  };
+  EXPECT_EQ(rewrites({4096, 4096}), std::vector<std::string>());
+  EXPECT_EQ(rewrites({4000, 4000}), std::vector<std::string>{"retile-without-padding"}) << "printed with --check";
 }
 
 TEST(RetileWithoutPadding, PiecesOfOtherRowsStay) {

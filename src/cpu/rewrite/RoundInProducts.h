@@ -21,7 +21,8 @@ bool roundsRight(mlir::Operation& matmul);
 bool isReadInPlace(mlir::Operation& shapeCast);
 
 /// A skinny product reads its right operand once: rounding it in registers saves a pass over memory that stores it as
-/// bf16, and the conversion of what is loaded again. nullopt: the kernel has no such products.
+/// bf16, and the conversion of what is loaded again. Removes the attributes of a module that has them already. nullopt:
+/// the kernel has neither such products nor attributes.
 std::optional<KernelPackage> roundInProducts(const KernelPackage&, const Processor&);
 
 }  // namespace smalti::cpu

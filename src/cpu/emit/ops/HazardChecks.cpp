@@ -1,4 +1,4 @@
-#include "cpu/emit/ops/Watch.h"
+#include "cpu/emit/ops/HazardChecks.h"
 
 #include "cpu/runtime/DmaHazardTracker.h"
 #include "llvm/IR/Module.h"
@@ -47,15 +47,15 @@ void emitHazardCheck(NativeLowering& l, mlir::Operation& op, const View& box, bo
   ask(l, kDmaAccessSymbol, {begin, end, l.b.getInt32(counts ? 1 : 0)});
 }
 
-void watchStart(NativeLowering& l, mlir::Operation& op, const View& source, const View& target, const View& semaphore,
-                Reg amount) {
+void trackCopyStart(NativeLowering& l, mlir::Operation& op, const View& source, const View& target,
+                    const View& semaphore, Reg amount) {
   if (!op.hasAttr(kHazardChecked)) return;
   auto [sourceBegin, sourceEnd] = spanOf(l, source);
   auto [targetBegin, targetEnd] = spanOf(l, target);
   ask(l, kDmaStartSymbol, {sourceBegin, sourceEnd, targetBegin, targetEnd, semaphore.base, amount});
 }
 
-void watchWait(NativeLowering& l, mlir::Operation& op, const View* target, const View& semaphore, Reg amount) {
+void trackCopyWait(NativeLowering& l, mlir::Operation& op, const View* target, const View& semaphore, Reg amount) {
   if (!op.hasAttr(kHazardChecked)) return;
   Reg none = llvm::ConstantPointerNull::get(l.b.getPtrTy());
   auto [begin, end] = target ? spanOf(l, *target) : std::pair{none, none};

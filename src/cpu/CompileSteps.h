@@ -22,8 +22,9 @@ std::optional<Diagnostic> unsuitableProcessor(const Processor&);
 /// The plan of the kernel's code; threads share as many grid axes as is proved safe. Nothing is emitted.
 tl::expected<PlannedKernel, Unsupported> planNative(const KernelPackage&, const NativeOptions&);
 
-/// Plans the kernel and emits it.
+/// Plans the kernel and emits it. `measured`: as in LowerOptions.
 tl::expected<LoweredKernel, Unsupported> planAndLower(const KernelPackage&, const NativeOptions&, llvm::Module&,
-                                                      NativeReport&, FallbackOps&);
+                                                      NativeReport&, FallbackOps&,
+                                                      MeasuredLowering* measured = nullptr);
 
 }  // namespace smalti::cpu

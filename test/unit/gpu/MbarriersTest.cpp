@@ -1,4 +1,4 @@
-// Barriers of some threads, signals, and copies of boxes, as threads in this process have them.
+// Barriers of some threads, mbarriers, and copies of boxes, as threads in this process have them.
 #include <algorithm>
 #include <vector>
 
@@ -10,12 +10,12 @@ namespace smalti::gpu {
 namespace {
 
 /// Waits as generated code does.
-void await(void* signal, int32_t parity) {
-  while (!hostSignalTest(signal, parity)) {
+void await(void* mbarrier, int32_t parity) {
+  while (!hostMbarrierTest(mbarrier, parity)) {
   }
 }
 
-TEST(Signals, ABarrierOfSomeThreadsDoesNotWaitForOthers) {
+TEST(Mbarriers, ABarrierOfSomeThreadsDoesNotWaitForOthers) {
   int before = 0;
   const auto trouble = runBlock({.threads = 96}, [&] {
     if (hostThread() >= 64) return;
@@ -26,19 +26,19 @@ TEST(Signals, ABarrierOfSomeThreadsDoesNotWaitForOthers) {
   EXPECT_FALSE(trouble);
 }
 
-TEST(Signals, APhaseEndsWhenAllWarpsHaveCome) {
+TEST(Mbarriers, APhaseEndsWhenAllWarpsHaveCome) {
   for (const uint64_t seed : {0, 1, 2}) {
     int written = 0;
     const auto trouble = runBlock({.threads = 96, .sharedBytes = 8, .seed = seed}, [&] {
-      void* signal = hostShared();
-      if (hostThread() == 0) hostSignalInit(signal, 2);
+      void* mbarrier = hostShared();
+      if (hostThread() == 0) hostMbarrierInit(mbarrier, 2);
       hostBarrier(0);
       for (int32_t round = 0; round < 3; ++round) {
         if (hostThread() < 64) {
           ++written;
-          hostSignalArrive(signal);
+          hostMbarrierArrive(mbarrier);
         } else {
-          await(signal, round % 2);
+          await(mbarrier, round % 2);
           EXPECT_EQ(written, 64 * (round + 1));
         }
         hostBarrier(1);
@@ -48,29 +48,29 @@ TEST(Signals, APhaseEndsWhenAllWarpsHaveCome) {
   }
 }
 
-TEST(Signals, BeforeTheFirstPhaseEndsTheOneBeforeHasEnded) {
+TEST(Mbarriers, BeforeTheFirstPhaseEndsTheOneBeforeHasEnded) {
   runBlock({.threads = 1, .sharedBytes = 8}, [] {
-    hostSignalInit(hostShared(), 1);
-    EXPECT_EQ(hostSignalTest(hostShared(), 1), 1);
+    hostMbarrierInit(hostShared(), 1);
+    EXPECT_EQ(hostMbarrierTest(hostShared(), 1), 1);
   });
 }
 
-TEST(Signals, AMissingSignalIsFound) {
+TEST(Mbarriers, AMissingSignalIsFound) {
   const auto trouble = runBlock({.threads = 32, .sharedBytes = 8}, [] {
-    if (hostThread() == 0) hostSignalInit(hostShared(), 1);
+    if (hostThread() == 0) hostMbarrierInit(hostShared(), 1);
     hostBarrier(0);
     await(hostShared(), 0);
   });
   EXPECT_EQ(trouble, "of 32 threads 0 wait at a barrier, 0 in a shuffle, 32 for a signal, and 0 have ended");
 }
 
-TEST(Signals, ASignalIsMadeBeforeItIsUsed) {
-  EXPECT_EQ(runBlock({.threads = 1, .sharedBytes = 8}, [] { hostSignalExpect(hostShared(), 16); }),
+TEST(Mbarriers, ASignalIsMadeBeforeItIsUsed) {
+  EXPECT_EQ(runBlock({.threads = 1, .sharedBytes = 8}, [] { hostMbarrierExpect(hostShared(), 16); }),
             "a signal is used before it is initialised");
 }
 
-/// A box of 16 rows of 64 elements out of an array of 20 × 72, whose last rows are beyond its end.
-TEST(Signals, ABoxComesLateSwizzledAndWithZerosOutside) {
+/// A box of 16 × 64 elements of an array of 20 × 72; its last rows are beyond the end of the array.
+TEST(Mbarriers, ABoxComesLateSwizzledAndWithZerosOutside) {
   constexpr int64_t kRows = 20, kColumns = 72, kBox = 16;
   std::vector<uint16_t> array(kRows * kColumns);
   for (size_t i = 0; i < array.size(); ++i) array[i] = static_cast<uint16_t>(i + 1);
@@ -82,13 +82,13 @@ TEST(Signals, ABoxComesLateSwizzledAndWithZerosOutside) {
   for (const uint64_t seed : {0, 3, 4, 5}) {
     const auto trouble = runBlock({.threads = 1, .sharedBytes = kBox * 128 + 8, .seed = seed}, [&] {
       auto* shared = static_cast<uint16_t*>(hostShared());
-      void* signal = shared + kBox * 64;
+      void* mbarrier = shared + kBox * 64;
       std::fill_n(shared, kBox * 64, uint16_t{0xffff});
-      hostSignalInit(signal, 1);
-      hostSignalExpect(signal, kBox * 128);
-      hostCopyBox(shared, map, signal, {32, 10, 0, 0, 0});
+      hostMbarrierInit(mbarrier, 1);
+      hostMbarrierExpect(mbarrier, kBox * 128);
+      hostCopyBox(shared, map, mbarrier, {32, 10, 0, 0, 0});
       if (seed == 0) EXPECT_EQ(shared[0], 0xffff) << "nobody has waited yet";
-      await(signal, 0);
+      await(mbarrier, 0);
       for (int64_t r = 0; r < kBox; ++r)
         for (int64_t c = 0; c < 64; ++c) {
           const int64_t row = 10 + r, column = 32 + c;
@@ -100,7 +100,7 @@ TEST(Signals, ABoxComesLateSwizzledAndWithZerosOutside) {
   }
 }
 
-TEST(Signals, ProductsOfAGroupEndInTheWaitForIt) {
+TEST(Mbarriers, ProductsOfAGroupEndInTheWaitForIt) {
   runBlock({.threads = 128, .sharedBytes = 2 * 64 * 128}, [] {
     auto* shared = static_cast<uint16_t*>(hostShared());
     for (int i = hostThread(); i < 2 * 64 * 64; i += 128) shared[i] = 0x3f80;  // 1

@@ -7,12 +7,12 @@
 namespace smalti::cpu {
 
 /// On loads, stores, enqueue_dma, wait_dma and sem_wait. A load with the value "write" counts as a write.
-inline constexpr const char* kHazardChecked = "smalti.watched";
+inline constexpr const char* kHazardChecked = "smalti.hazard_checked";
 
 void emitHazardCheck(NativeLowering&, mlir::Operation&, const View& box, bool write);
-void watchStart(NativeLowering&, mlir::Operation&, const View& source, const View& target, const View& semaphore,
-                Reg amount);
+void trackCopyStart(NativeLowering&, mlir::Operation&, const View& source, const View& target, const View& semaphore,
+                    Reg amount);
 /// `target`: null for a wait without a ref.
-void watchWait(NativeLowering&, mlir::Operation&, const View* target, const View& semaphore, Reg amount);
+void trackCopyWait(NativeLowering&, mlir::Operation&, const View* target, const View& semaphore, Reg amount);
 
 }  // namespace smalti::cpu

@@ -1,4 +1,4 @@
-#include "cpu/NativeParts.h"
+#include "cpu/CompileSteps.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include "cpu/runtime/CallArrays.h"
 #include "cpu/runtime/Pool.h"
 #include "ir/KernelArguments.h"
+#include "ir/TpuOpsDebug.h"
 #include "ir/TpuOpsSync.h"
 #include "ir/Types.h"
 #include "llvm/IR/DataLayout.h"
@@ -17,7 +18,7 @@ bool namesDevices(const KernelPackage& package) {
   const auto names = [](mlir::Operation* op) {
     if (auto copy = llvm::dyn_cast<tpu::EnqueueDMAOp>(op)) return static_cast<bool>(copy.getDeviceId());
     if (auto signal = llvm::dyn_cast<tpu::SemSignalOp>(op)) return static_cast<bool>(signal.getDeviceId());
-    return op->getName().getStringRef() == "tpu.device_id";
+    return llvm::isa<tpu::DeviceIdOp>(op);
   };
   return package.module
       .get()  // index maps may query them, too
@@ -71,11 +72,11 @@ tl::expected<PlannedKernel, Unsupported> planNative(const KernelPackage& package
 
 tl::expected<LoweredKernel, Unsupported> planAndLower(const KernelPackage& package, const NativeOptions& options,
                                                       llvm::Module& module, NativeReport& report,
-                                                      FallbackOps& interpreted) {
+                                                      FallbackOps& interpreted, MeasuredLowering* measured) {
   auto planned = planNative(package, options);
   if (!planned) return tl::unexpected(std::move(planned.error()));
   return lowerKernel(*planned, module, options.processor, report, interpreted,
-                     {.poison = options.poison, .devices = options.devices});
+                     {.poison = options.poison, .devices = options.devices, .measured = measured});
 }
 
 }  // namespace smalti::cpu

@@ -1,9 +1,9 @@
-#include "cpu/plan/RoundInProducts.h"
+#include "cpu/rewrite/RoundInProducts.h"
 
 #include <algorithm>
 
 #include "cpu/analysis/ReadsBetween.h"
-#include "cpu/plan/product/ProductPlan.h"
+#include "cpu/ops/SkinnyProducts.h"
 #include "cpu/rewrite/CollapseReductionAxis.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
@@ -77,10 +77,18 @@ bool isReadInPlace(mlir::Operation& shapeCast) { return shapeCast.hasAttr(kInPla
 
 std::optional<KernelPackage> roundInProducts(const KernelPackage& package, const Processor& processor) {
   bool any = false;
-  package.kernelFunction().walk(
-      [&](tpu::MatmulOp op) { any |= unrounded(op, KernelArguments(package), processor) != nullptr; });
+  package.kernelFunction().walk([&](mlir::Operation* op) {
+    any |= op->hasAttr(kRounds) || op->hasAttr(kInPlace);
+    if (auto product = llvm::dyn_cast<tpu::MatmulOp>(op))
+      any |= unrounded(product, KernelArguments(package), processor) != nullptr;
+  });
   if (!any) return std::nullopt;
   KernelPackage made = package.copy();
+  // Marks in a module that was read would promise what nobody has proved.
+  made.kernelFunction().walk([&](mlir::Operation* op) {
+    op->removeAttr(kRounds);
+    op->removeAttr(kInPlace);
+  });
   made.kernelFunction().walk([&](tpu::MatmulOp op) {
     mlir::Value from = unrounded(op, KernelArguments(made), processor);
     if (!from) return;

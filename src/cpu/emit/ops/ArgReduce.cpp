@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "cpu/emit/ops/Columns.h"
+#include "cpu/emit/ops/OpTables.h"
 #include "cpu/nest/CarriedLoop.h"
 #include "cpu/ops/NativeOps.h"
 
@@ -124,13 +125,12 @@ class Search {
 };
 
 NativeResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
-  if (!isNativeSearch(op)) return lowerByInterpreter(l, op);
+  if (!isNativeArgReduction(op)) return lowerByInterpreter(l, op);
   const Shape shape = shapeOf(op.getOperand(0).getType());
   const DType out = elementDType(op.getResult(0).getType());
   const int64_t axis = integerAttribute(op, "axis", -1);
   Shape rest = shape;
   rest.erase(rest.begin() + axis);
-  if (rest != shapeOf(op.getResult(0).getType())) return unsupported("a search of an unknown form");
   if (auto ok = l.flush(); !ok) return ok;
   const View source = denseView(l, op.getOperand(0));
   View result = l.allocate(out, rest);
@@ -149,6 +149,6 @@ constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.reduce_index", lowerReduceInd
 
 }  // namespace
 
-std::span<const NativeOpRow> searchOps() { return kTable; }
+std::span<const NativeOpRow> argReduceOps() { return kTable; }
 
 }  // namespace smalti::cpu

@@ -1,0 +1,16 @@
+// Values that are known constants.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "mlir/IR/Value.h"
+
+namespace smalti {
+
+/// Whether the value is zero everywhere, possibly after broadcasts and conversions: +0 if it is a float.
+bool isZero(mlir::Value);
+/// An integer or index that is a constant, possibly after casts between indices and integers.
+std::optional<int64_t> constantIndex(mlir::Value);
+
+}  // namespace smalti
