@@ -91,8 +91,9 @@ class Array {
 
   /// True when no other Array shares the (owned) elements.
   bool unique() const { return owner_ && owner_.use_count() == 1; }
+  /// An owned copy. Error SM1009 if the memory cannot be allocated.
   Result<Array> clone() const;
-  /// The same elements in another shape with the same number of elements (checked: SM1010).
+  /// The same elements in another shape. Error SM1010: it has another number of elements.
   Result<Array> reshaped(Shape shape) const;
 
  private:

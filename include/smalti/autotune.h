@@ -78,7 +78,8 @@ class Autotuned {
     return run({Operand(operands)...});
   }
   Results run(const std::vector<Operand>& operands) const;
-  /// The candidate that would run; `target`: "cpu", a chip's name or file; empty: the current target.
+  /// The candidate that would run; `target`: "cpu", a chip's name or file; empty: the current target. Errors as above,
+  /// and SM6609.
   Candidate best(const std::vector<Operand>& operands, std::string_view target = {}) const;
   /// Its call and operands, to be lowered and exported.
   TunedCall pick(const std::vector<Operand>& operands, std::string_view target = {}) const;

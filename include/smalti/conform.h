@@ -15,18 +15,19 @@ namespace smalti {
 struct CaseReport {
   std::string
       status;  ///< "pass"; "fail": a wrong result, or (when checking) a finding; "refused"; "ran": nothing expected
-  std::optional<double> max_error;       ///< the largest, over all results
-  std::string max_error_at;              ///< "result 0 (3, 5)"
-  std::string wrong;                     ///< what is wrong with the results; empty: nothing
+  std::optional<double> max_error;       ///< the largest |got - expected|, of finite elements of all results
+  std::string max_error_at;              ///< its element: "result 0 (3, 5)"
+  std::string wrong;                     ///< the errors in the results; empty: none
   std::optional<Diagnostic> diagnostic;  ///< why it was refused, or the first finding
   double seconds = 0;
 };
 
-/// The case folders in or below `folder`, sorted; empty if there are none. SM1001 if it cannot be read.
+/// The case folders in or below `folder`, sorted; empty if there are none. Error SM1001: it cannot be read.
 Result<std::vector<std::string>> find_cases(const std::string& folder);
 
-/// Runs the case in `folder` and compares results with expected ones, within tolerances. When `stop` becomes true, the
-/// run ends and the case is refused.
+/// Runs the case in `folder` and compares results with expected ones: |got - expected| <= atol + rtol * |expected| for
+/// each element, with the `tolerance` of case.json, otherwise 0 (docs/values.md). When `stop` becomes true, the run
+/// ends and the case is refused (SM9006).
 CaseReport run_case(const std::string& folder, const Settings& = {}, const std::atomic<bool>* stop = nullptr);
 
 }  // namespace smalti

@@ -15,22 +15,24 @@
 
 namespace smalti {
 
-/// Index of this program along a grid axis, i32 (A5). Error SM6107, here and below: the grid has no such axis.
+/// Index of this program along a grid axis, i32 (A5); kernels and their index maps only (else SM6106). Error SM6107,
+/// here and below: the grid has no such axis.
 Array program_id(int axis, Location at = Location::current());
 /// Size of a grid axis, i32.
 Array num_programs(int axis, Location at = Location::current());
 /// The same by the axis' name: of a named grid (A6), or of the mesh of a shard_map or call. For several mesh axes: the
-/// position over them, row-major.
+/// position over them, row-major. Error SM6232: the mesh has no such axis.
 Array axis_index(const AxisNames& axis_name, Location at = Location::current());
 Array axis_size(const AxisNames& axis_name, Location at = Location::current());
 
-/// Runs `body` if the scalar pred is true. A C++ bool is decided during tracing (S-I1).
+/// Runs `body` if the condition, a scalar, is true or not 0. A C++ bool is decided during tracing (S-I1). Error SM6115:
+/// not a scalar.
 void when(bool condition, const std::function<void()>& body);
 void when(const Operand& condition, const std::function<void()>& body);
 
 namespace detail {
 // Carries of loops and results of branches: void, Array, std::array, std::pair, std::tuple or std::vector of Array, and
-// structs that show their members (leaves.h).
+// structs that list their members (leaves.h).
 using Arrays = std::vector<Array>;
 inline void flatten(const Array& a, Arrays& out) { out.push_back(a); }
 inline void flatten(const RefView& a, Arrays& out) { out.push_back(a.value()); }
@@ -131,14 +133,17 @@ Arrays scan(const ScanBody&, const Arrays& init, const Arrays& xs, const ScanOpt
 Arrays branch(const Operand& index, const std::vector<Branch>& branches, bool isPred, const Location& at);
 }  // namespace detail
 
-/// `unroll`: steps per iteration of the loop; `full_unroll` needs static bounds (S-I3).
 inline constexpr int64_t full_unroll = 0;
 struct LoopOptions {
-  int64_t step = 1;
-  int64_t unroll = 1;
+  int64_t step = 1;    ///< not 0; negative: counts down, while i > upper
+  int64_t unroll = 1;  ///< steps per iteration of the loop; `full_unroll` needs bounds known when traced (S-I3)
 };
 
-/// lax.fori_loop: carry = body(i, carry) for i in [lower, upper). Bounds may be traced; Refs may be written in `body`.
+/// lax.fori_loop: carry = body(i, carry) for i in [lower, upper); returns the last carry, `init` if there are no steps.
+/// i is an i32; bounds are integer scalars, and may be traced; Refs may be written in `body`. Each carry keeps its
+/// shape and dtype; one that starts as a C++ number takes the dtype that `body` returns (S-I2). Errors: SM6121 (a bound
+/// that is no integer scalar, a step of 0 or beyond 32 bits, a negative `unroll`), SM6122 (`body` returns other types,
+/// or another number of arrays), SM6123 (`full_unroll` with a traced bound).
 template <class Body, class Init>
 auto fori_loop(const Operand& lower, const Operand& upper, Body&& body, const Init& init, LoopOptions options = {},
                Location at = Location::current()) {
@@ -151,7 +156,7 @@ auto fori_loop(const Operand& lower, const Operand& upper, Body&& body, const In
   return detail::unflatten(results, init);
 }
 
-/// pl.loop: `body(i)` for i in [lower, upper) by step (I2).
+/// pl.loop: `body(i)` for i in [lower, upper) by step (I2). Errors SM6121, SM6123 as for fori_loop.
 template <class Body>
 void loop(const Operand& lower, const Operand& upper, Body&& body, LoopOptions options = {},
           Location at = Location::current()) {
@@ -170,7 +175,8 @@ void fori_loop(const Operand& lower, const Operand& upper, Body&& body, Location
   loop(lower, upper, body, {}, at);
 }
 
-/// lax.while_loop: carry = body(carry) while condition(carry) (S-I5).
+/// lax.while_loop: carry = body(carry) while condition(carry), a scalar pred, which may read Refs (S-I5); returns the
+/// last carry. Carries are those of fori_loop. Errors: SM6115 (the condition), SM6122 (`body` returns other types).
 template <class Condition, class Body, class Init>
 auto while_loop(Condition&& condition, Body&& body, const Init& init, Location at = Location::current()) {
   const auto results = detail::while_loop(
@@ -184,7 +190,8 @@ using detail::ScanOptions;
 
 /// lax.scan: `auto [carry, y] = body(carry, x)` for each slice x of the arrays `xs` along axis 0, in this order (or the
 /// other way, `reverse`); returns the last carry and the stacked y. Carries, slices and results are Arrays, or arrays,
-/// pairs, tuples and vectors of them; without `xs` (an empty vector) a length is needed. Errors SM6124, SM6122.
+/// pairs, tuples and vectors of them; without `xs` (an empty vector) a length is needed. Errors: SM6124 (no length, two
+/// lengths, a scalar in `xs`), SM6122 (`body` changes the type of a carry).
 template <class Body, class Init, class Xs>
 auto scan(Body&& body, const Init& init, const Xs& xs, ScanOptions options = {}, Location at = Location::current()) {
   using Y = std::decay_t<decltype(body(detail::unflatten({}, init), detail::unflatten({}, xs)).second)>;
@@ -201,7 +208,9 @@ auto scan(Body&& body, const Init& init, const Xs& xs, ScanOptions options = {},
                    detail::unflatten({results.begin() + numCarry, results.end()}, *like)};
 }
 
-/// lax.cond: the value of the branch taken; both return the same types. Branches may also return nothing.
+/// lax.cond: the value of the branch taken; both return the same types. Branches may also return nothing. A predicate
+/// known during tracing, such as a C++ bool, chooses the branch that is traced. Errors: SM6115 (a predicate that is not
+/// a scalar), SM6116 (branches of a traced predicate that return other shapes or dtypes).
 template <class True, class False>
 auto cond(const Operand& predicate, True&& ifTrue, False&& ifFalse, Location at = Location::current()) {
   using T = decltype(ifTrue());
@@ -231,7 +240,8 @@ auto cond(const Operand& predicate, True&& ifTrue, False&& ifFalse, Location at 
   }
 }
 
-/// lax.switch: the branch of that index, clamped into range.
+/// lax.switch: the branch of that index, an integer scalar, clamped into range. Errors: SM6117 (another index, no
+/// branches), SM6116 as for cond.
 inline void switch_(const Operand& index, const std::vector<std::function<void()>>& branches,
                     Location at = Location::current()) {
   std::vector<detail::Branch> run;
@@ -248,7 +258,7 @@ inline Array switch_(const Operand& index, const std::vector<std::function<Array
   for (const auto& branch : branches) run.push_back([&branch] { return detail::Arrays{branch()}; });
   return detail::branch(index, run, false, at).at(0);
 }
-/// Of branches that give a structure of arrays.
+/// The same for branches that return a structure of arrays.
 template <class T>
   requires(!std::is_void_v<T> && !std::is_same_v<T, Array>)
 T switch_(const Operand& index, const std::vector<std::function<T()>>& branches, Location at = Location::current()) {

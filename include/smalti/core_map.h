@@ -41,6 +41,7 @@ struct CoreKernel {
 PallasCall kernel(Kernel body, CoreKernel arguments, Location at = Location::current());
 
 /// pl.core_map, in the function of a run_state: the body runs on each core and works on the Refs of the run_state.
+/// Error SM6235: outside a run_state, inside a kernel, or as for `kernel`.
 void core_map(const CoreMesh& mesh, const std::function<void()>& body, const CompilerParams& params = {},
               Location at = Location::current());
 

@@ -1,4 +1,4 @@
-// Debugging kernels (M2 – M7).
+// Debugging kernels (M2 – M7). The ops are for kernels only: elsewhere they are errors (SM6106).
 #pragma once
 
 #include <string>
@@ -20,8 +20,9 @@ struct PrintFormat {
   std::string_view text;
   Location at;
 };
-/// Prints scalars at `{}` (or after the text if it has none), or one vector if the format ends in `{}`
-/// (M2). Errors SM6510, SM6511.
+/// Prints scalars at `{}` (or after the text if it has none), or one vector if the format ends in `{}` (M2). Scalars at
+/// `{}` are i32, u32 or f32. Error SM6510: the format, or these dtypes. A call prints to standard output, `check` to
+/// the log.
 template <class... A>
 void debug_print(const PrintFormat& format, const A&... arguments) {
   detail::debug_print(format.text, {Operand(arguments, format.at)...}, format.at);
@@ -29,17 +30,18 @@ void debug_print(const PrintFormat& format, const A&... arguments) {
 
 /// Enables or disables subsequent debug_checks on this thread; initially off (S-L4). Returns the previous setting.
 bool enable_debug_checks(bool on = true);
-/// Ends the kernel with the message if the scalar pred is false and checks are enabled (M4).
+/// Ends the kernel with the message (SM4011) if the condition, a scalar, is false or 0 and checks were enabled when it
+/// was traced (M4). Error SM6511: not a scalar.
 void debug_check(const Operand& condition, std::string_view message);
 
 /// Whether kernels traced from now on on this thread fill memory of run_scoped, empty_ref and pipelines before it is
 /// used: floats with NaN, integers with their smallest value (E8). Initially off; returns the previous setting.
 bool enable_poison_buffers(bool on = true);
 
-/// A scalar for the profiler (M6).
+/// A scalar for the profiler, i32 or f32 (M6). Error SM6511: anything else.
 void trace_value(std::string_view label, const Operand& value);
 
-/// Ops recorded during its lifetime belong to a scope of that name in profiles.
+/// Ops traced during its lifetime belong to a scope of that name in profiles.
 class named_scope {
  public:
   explicit named_scope(std::string_view name, Location at = Location::current());
@@ -51,7 +53,8 @@ class named_scope {
   Location at_;
 };
 
-/// Waits for that many nanoseconds (M7).
+/// Waits for that many nanoseconds, a scalar that is converted to i32 (M7); native code does not wait. Error SM6511:
+/// not a scalar.
 void delay(const Operand& nanoseconds);
 
 }  // namespace smalti

@@ -1,4 +1,5 @@
-// Diagnostics: the content of every refusal and finding. Nothing throws; see `Result`.
+// Diagnostics: the content of every refusal and finding. Functions return them in a `Result`; only the kernel language
+// throws them (error.h).
 #pragma once
 
 #include <cstdint>

@@ -68,7 +68,8 @@ Result<Array> from_dlpack(dlpack::ManagedTensor* tensor);
 /// `share_read_only` promises that the Array is not written (an Executable does not write to its inputs).
 Result<Array> from_dlpack(dlpack::VersionedTensor* tensor, bool share_read_only = false);
 
-/// A dense copy of strided memory; strides are in bytes and may be 0 or negative.
+/// A dense copy of strided memory; strides, one per axis, are in bytes and may be 0 or negative. Error SM6308: another
+/// number of strides. SM1009: no memory.
 Result<Array> from_strided(ArrayType type, const void* data, const std::vector<int64_t>& byte_strides);
 
 /// The element of an array with one element, converted to T; throws Error (SM6303: several elements; SM6105:

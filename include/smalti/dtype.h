@@ -47,7 +47,7 @@ int bit_width(DType);
 int storage_bytes(DType);
 /// Short name: "f32", "bf16", "u8", "i1" is "pred".
 std::string_view name(DType);
-/// Inverse of `name`.
+/// Inverse of `name`; nullopt: no dtype has this name.
 std::optional<DType> dtype_from_name(std::string_view);
 
 bool is_float(DType);

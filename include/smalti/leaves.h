@@ -1,5 +1,5 @@
 // Nested structures of arrays, for transformations and control flow: an Array; vectors, std::arrays,
-// pairs and tuples of such; and structs that show their members:
+// pairs and tuples of such; and structs that list their members in `visit`:
 //
 //   struct Layer {
 //     pl::Array w, b;
@@ -108,9 +108,9 @@ std::vector<Array> tree_leaves(const T& tree) {
   return leaves;
 }
 
-/// jax.tree.map: a structure of what `f` gives for each array, with the arrays at the same places of up to three
-/// others: `tree_map([](const Array& w, const Array& g) { return w - 0.1 * g; }, weights, gradients)`. Error SM7115:
-/// structures of different numbers of arrays.
+/// jax.tree.map: a structure with the results of `f`, called with each array and those at the same places of up to
+/// three other structures: `tree_map([](const Array& w, const Array& g) { return w - 0.1 * g; }, weights, gradients)`.
+/// Error SM7115: structures of different numbers of arrays.
 template <class F, detail::Tree T>
 T tree_map(const F& f, const T& tree, std::source_location at = std::source_location::current()) {
   return detail::mapped_tree(at, f, tree);

@@ -24,9 +24,9 @@ decltype(auto) callWithRefs(Body&& body, const Ref* refs, std::index_sequence<I.
 }  // namespace detail
 
 /// Allocates memory and semaphores while `body` runs, which gets a Ref to each. Returns the result of `body`:
-/// nothing, an Array, or a tuple, pair, array or vector of Arrays. The memory is undefined at first. Errors at run
-/// time: SM1009 (out of memory), SM9002 (the setting memory-limit-mib); a chip's VMEM is checked with the setting
-/// `chip`.
+/// nothing, an Array, or a tuple, pair, array or vector of Arrays. The memory is undefined at first. Errors: SM6106
+/// (outside kernels), SM6120 (another space than VMEM, SMEM and semaphores); at run time SM1009 (out of memory), SM9002
+/// (the setting memory-limit-mib); a chip's VMEM is checked with the setting `chip`.
 template <class Body, class... Types, class = std::enable_if_t<(std::is_same_v<Types, MemoryRef> && ...)>>
 auto run_scoped(Body&& body, const Types&... types) {
   const std::make_index_sequence<sizeof...(Types)> indices;
@@ -65,7 +65,8 @@ auto with_scoped(const Types&... types) {
   };
 }
 
-/// Memory for the rest of the enclosing scope: the kernel, the body of a loop or branch, a run_scoped (E6).
+/// Memory for the rest of the enclosing scope: the kernel, the body of a loop or branch, a run_scoped (E6). Errors as
+/// for run_scoped.
 Ref empty_ref(const MemoryRef& type);
 /// The same with shape, dtype and memory space of another Ref; VMEM if that is in ANY or HBM (D12).
 Ref empty_ref_like(const Ref& x, Location at = Location::current());

@@ -49,7 +49,7 @@ class Module {
   Result<RunReport> run(std::span<const Array> arguments, const Settings& = {}) const;
   /// What the compilers of the TPUs in the setting `chip` refuse; empty without that setting.
   Result<std::vector<Finding>> refusals(const Settings&) const;
-  /// The same with all checks; with the setting `chip`, `findings` also lists what the compilers of those TPUs refuse.
+  /// As `run`, with all checks; with the setting `chip`, `findings` also lists what the compilers of those TPUs refuse.
   Result<RunReport> check(std::span<const Array> arguments, const Settings& = {}) const;
 
   /// Of a case folder: the recorded inputs (missing ones are filled with ones) and expected results (may be empty).

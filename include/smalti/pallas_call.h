@@ -39,7 +39,7 @@ class Kernel {
   ~Kernel();
   /// Argument counts it can be called with; empty: any.
   std::vector<size_t> arities() const;
-  /// False: it does not take as many.
+  /// False: it does not take this number of Refs.
   bool operator()(const std::vector<Ref>& refs) const;
 
   Location at;

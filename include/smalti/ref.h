@@ -19,8 +19,8 @@ inline constexpr Ellipsis _{};
 struct All {};
 inline constexpr All all_of{};
 
-/// A slice of an axis: `size` elements from `start`, each `stride` apart (D2). `start` and (for DMA) `size` may be
-/// traced.
+/// A slice of an axis: `size` elements from `start`, each `stride` apart (D2). `start` and (for DMA) `size` are integer
+/// scalars, and may be traced. Error SM6111: a negative stride.
 struct Slice {
   Array start, size;
   int64_t stride = 1;
@@ -29,7 +29,8 @@ struct Slice {
 Slice ds(const Operand& start, const Operand& size, int64_t stride = 1);
 inline Slice dslice(const Operand& start, const Operand& size, int64_t stride = 1) { return ds(start, size, stride); }
 
-/// One entry of an index.
+/// One entry of an index. A scalar, which may be negative if it is known during tracing (-1: the last element), removes
+/// its axis.
 class Index {
  public:
   enum class Kind : uint8_t { ellipsis, all, scalar, slice };
@@ -56,7 +57,8 @@ namespace detail {
 struct RefNode;
 }
 
-/// A window of memory inside a kernel. Copying a Ref copies the name, not the memory.
+/// A window of memory inside a kernel. Copying a Ref copies the name, not the memory. Errors of an index: SM6108 (more
+/// entries than axes), SM6109 (known to be outside), SM6110 (not an integer scalar); SM4010 at run time (outside).
 class Ref {
  public:
   Ref() = default;
@@ -115,7 +117,8 @@ class RefView {
   int64_t rank() const { return value_.rank(); }
   int64_t dim(int64_t axis) const { return value_.dim(axis); }
 
-  /// Stores `value`, broadcast to the view and converted to the Ref's dtype where the language's rules allow it.
+  /// Stores `value`, broadcast to the view; C++ numbers are converted to its dtype (S-D2). Errors: SM6112 (another
+  /// dtype), SM6301 (a shape that does not broadcast).
   const RefView& operator=(const Operand& value) const;
   const RefView& operator=(const RefView& value) const;
   RefView(const RefView&);
@@ -144,11 +147,12 @@ RefView Ref::operator[](const Index& first, const Index& second, const I&... res
 }
 #endif
 
-/// Masked read and write of a whole Ref or of `ref.at(…)` (D6): elements where `mask` is false keep their value.
+/// Reads and writes a whole Ref or `ref.at(…)` (D6): elements where `mask`, a pred that broadcasts to the Ref, is false
+/// keep their value. Errors as for an assignment to `ref[_]`; SM6302: a mask of another dtype.
 Array load(const Ref& ref, Location at = Location::current());
 void store(const Ref& ref, const Operand& value);
 void store(const Ref& ref, const Operand& value, const Operand& mask);
-/// Writes `value` and returns the previous value (D7).
+/// Writes `value` and returns the previous value (D7). Errors as for `store`.
 Array swap(const Ref& ref, const Operand& value);
 
 }  // namespace smalti

@@ -17,9 +17,9 @@ class Settings {
   ~Settings();
   Settings(const Settings&);
   Settings& operator=(const Settings&);
-  /// Fails with SM1011 and the allowed values.
+  /// Error SM1011: there is no such option, or it does not take the value; the message lists those it takes.
   Status set(std::string_view option, std::string_view value);
-  /// Reads the SMALTI_… variables.
+  /// Reads the SMALTI_… variables. Error SM1011: a value that an option does not take.
   Status read_environment();
 
   struct State;

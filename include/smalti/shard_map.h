@@ -38,6 +38,7 @@ class DeviceFunction {
   }
   /// Argument counts it can be called with; empty: any.
   std::vector<size_t> arities() const;
+  /// nullopt: it does not take this number of arrays.
   std::optional<std::vector<Array>> operator()(const std::vector<Array>& arrays) const;
 
   Location at;
@@ -88,6 +89,7 @@ class ShardMap {
     return lower_all({Operand(operands)...});
   }
   LoweredShardMap lower_all(const std::vector<Operand>& operands) const;
+  /// The compiled function for operands of these types, as PallasCall::compile.
   template <class... A>
   Executable compile(const A&... operands) const {
     return compile_all({Operand(operands)...});

@@ -74,15 +74,16 @@ inline MemoryRef dma(Shape shape = {}, Location at = Location::current()) {
 
 // --- Block shapes ----------------------------------------------------------------------------------------------------
 
-/// Size 1, axis removed from the Ref (B5). Python's None.
+/// A block of size 1, whose axis is removed from the Ref (B5). Python's None.
 struct Squeezed {};
 inline constexpr Squeezed squeezed{};
-/// The index map gives an element offset; virtual padding around the array (B6).
+/// A block of `size` elements, for which the index map returns the first element; `padding`: virtual elements before
+/// and after the array (B6).
 struct Element {
   int64_t size = 1;
   std::pair<int64_t, int64_t> padding{0, 0};
 };
-/// The index map gives a `ds(start, size)`, size at most this (B7). In emit_pipeline only.
+/// The index map returns a `ds(start, size)` of at most `size` elements (B7). In emit_pipeline only.
 struct BoundedSlice {
   int64_t size = 1;
 };
@@ -193,7 +194,7 @@ class IndexMap {
   explicit operator bool() const { return !calls_.empty(); }
   /// Argument counts it can be called with.
   std::vector<size_t> arities() const;
-  /// Empty result pointer: it does not take as many.
+  /// nullopt: it does not take this number of arguments.
   std::optional<std::vector<detail::MapEntry>> operator()(const std::vector<IndexArg>& arguments) const;
 
   Location at;
@@ -283,7 +284,7 @@ struct CompilerParams {
   std::optional<int64_t> internal_scratch_in_bytes{};  ///< VMEM for Mosaic's own temporaries
   bool disable_bounds_checks = false;                  ///< on the TPU; the checks here stay
   bool disable_semaphore_checks = false;               ///< on the TPU; the checks here stay
-  bool skip_device_barrier = false;                    ///< no barrier of all devices before the kernel
+  bool skip_device_barrier = false;                    ///< no barrier between all devices before the kernel
   bool shape_invariant_numerics = true;                ///< results do not depend on the sizes of blocks
 
   ~CompilerParams();  // as Call's

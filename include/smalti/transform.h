@@ -1,5 +1,6 @@
 // Transformations of functions of arrays: jit, jvp, vjp, grad, value_and_grad, vmap, checkpoint, custom_vjp,
-// custom_jvp. They take functions of nested structures (tree.h), return functions, and compose in any order.
+// custom_jvp. They take functions of nested structures (leaves.h), return functions, and compose in any order. Error of
+// all: SM7106 (a function that calls itself without end). docs/transformations.md: what each op and kernel supports.
 #pragma once
 
 #include <functional>
@@ -37,7 +38,9 @@ Leaves run_custom_jvp(const LeafFunction& f,
 }  // namespace detail
 
 /// jax.jvp: results of f at the primals, and their derivatives along the tangents, which have the primals' types.
-/// `jvp(f, std::tuple{x, y}, std::tuple{dx, dy})`.
+/// `jvp(f, std::tuple{x, y}, std::tuple{dx, dy})`. Tangents of integers count as zero. Errors: SM7107 (a tangent of
+/// another type), SM7101 (an op without a derivative), SM7104 (a custom_vjp), SM7112 (a pallas_call without a
+/// derivative).
 template <class F, class... A, class... T>
 auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents,
          Location at = Location::current()) {
@@ -56,7 +59,10 @@ auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<T...>& ta
 }
 
 /// jax.vjp: results of f, and a function from their cotangents to those of the arguments, a tuple if there are
-/// several. It may be called any number of times.
+/// several. It may be called any number of times. Gradients of integers are zero. Errors: SM7101 (an op without a
+/// derivative), SM7102 (what cannot be transposed), SM7105 (a loop whose number of steps is computed), SM7113 (a
+/// pallas_call that reverse mode does not go through); of the function SM7107 (a cotangent of another type than its
+/// result).
 template <class F, class... A>
 auto vjp(const F& f, const A&... a) {
   const Location at{};
@@ -128,7 +134,8 @@ struct Gradient {
 }  // namespace detail
 
 /// jax.grad: the gradient of a function that returns one floating-point scalar, with respect to argument 0, or to the
-/// given arguments: `grad<0, 2>(f)` returns a tuple.
+/// given arguments: `grad<0, 2>(f)` returns a tuple. Gradients have the types of their arguments. Errors: SM7108 (an
+/// argument with integers), SM7109 (a result that is no scalar float), and those of vjp.
 template <size_t... argnums, class F>
 auto grad(F f, Location at = Location::current()) {
   if constexpr (sizeof...(argnums) == 0)
@@ -164,14 +171,16 @@ auto value_and_grad(F f, HasAux, Location at = Location::current()) {
 /// No batch axis: `vmap(f, {.in_axes = {0, none}})`.
 inline constexpr std::nullopt_t none = std::nullopt;
 
-/// The batch axis of arguments and of results; negative axes count from the end.
-/// One per argument (or one per array in them), one per array of the results; a single one applies to all.
+/// The batch axis of arguments and of results; negative axes count from the end. One per argument (or one per array in
+/// them), one per array of the results; a single one applies to all. Empty: axis 0 of all.
 struct VmapOptions {
   std::vector<std::optional<int64_t>> in_axes{};
   std::vector<std::optional<int64_t>> out_axes{};
 };
 
-/// jax.vmap: f on each example, all at once.
+/// jax.vmap: f on each example, all at once. A result that does not depend on the examples is repeated for each.
+/// Errors: SM7110 (axes that do not fit; `none` for a result that depends on the examples), SM7111 (examples of
+/// different numbers, or no batch axis), SM7103 (an op that cannot be batched).
 template <class F>
 auto vmap(F f, VmapOptions options = {}, Location at = Location::current()) {
   return [f = std::move(f), options = std::move(options), at](const auto&... a) {
@@ -193,7 +202,7 @@ auto checkpoint(F f, Location at = Location::current()) {
 
 /// jax.custom_vjp: f with a custom derivative. `forward(arguments…)` returns a pair of f's results and residuals;
 /// `backward(residuals, cotangents)` returns the cotangents of arguments with arrays, a tuple if there are several;
-/// an Array() represents zero.
+/// an Array() represents zero. Errors: SM7107 (cotangents of other types or of another number), SM7104 (forward mode).
 template <class F, class Forward, class Backward>
 auto custom_vjp(F f, Forward forward, Backward backward, Location at = Location::current()) {
   return [=](const auto&... a) {
@@ -226,7 +235,8 @@ auto custom_vjp(F f, Forward forward, Backward backward, Location at = Location:
 }
 
 /// jax.custom_jvp: `rule(primals, tangents)`, both tuples of all arguments (which hold arrays), returns a pair of f's
-/// results and their tangents, linear in the tangents.
+/// results and their tangents, linear in the tangents. Errors: SM7107 (tangents of other types than the results),
+/// SM7102 (a rule that is not linear, in reverse mode).
 template <class F, class Rule>
 auto custom_jvp(F f, Rule rule, Location at = Location::current()) {
   return [=](const auto&... a) {

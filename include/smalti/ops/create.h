@@ -1,4 +1,4 @@
-// New arrays: constants and ranges.
+// New arrays: constants and ranges. Error SM6220: a negative size.
 #pragma once
 
 #include <span>
@@ -10,10 +10,11 @@ namespace smalti {
 
 Array zeros(Shape shape, DType dtype = DType::f32, Location at = Location::current());
 Array ones(Shape shape, DType dtype = DType::f32, Location at = Location::current());
-/// Not initialised (pl.empty): outside kernels, where memory is `empty_ref` (D12).
+/// Not initialised (pl.empty). Error SM6402 in kernels, whose memory is `empty_ref` (D12), and in traced functions.
 Array empty(Shape shape, DType dtype = DType::f32, Location at = Location::current());
 Array empty_like(const Array& x, Location at = Location::current());
-/// Every element `value`; without a dtype, the value's.
+/// Every element `value`, a scalar or an array that broadcasts to the shape (else SM6301); without a dtype, the
+/// value's.
 Array full(Shape shape, const Operand& value);
 Array full(Shape shape, const Operand& value, DType dtype);
 /// Shape and dtype of `x`: an array, a traced value or a Ref.
@@ -23,12 +24,13 @@ Array ones_like(const Array& x, Location at = Location::current());
 Array ones_like(const Ref& x, Location at = Location::current());
 Array full_like(const Array& x, const Operand& value);
 Array full_like(const Ref& x, const Operand& value);
-/// 0, 1, 2 … along `dimension` (lax.broadcasted_iota).
+/// 0, 1, 2 … along `dimension` (lax.broadcasted_iota). Error SM6305: there is no such dimension.
 Array broadcasted_iota(DType dtype, Shape shape, int64_t dimension, Location at = Location::current());
 /// 0 … n-1, i32 unless told otherwise.
 Array arange(int64_t n, DType dtype = DType::i32, Location at = Location::current());
 
-/// An array that owns a copy of the elements given; T must be the C++ type of `dtype` (float for f32 …).
+/// An array that owns a copy of these elements, in row-major order. T defines the dtype: float f32, double f64, int8_t
+/// i8 … uint64_t u64. Without a shape, of rank 1. Error SM6303: the shape has another number of elements.
 template <class T>
 Array array(std::span<const T> elements, Shape shape);
 template <class T>

@@ -24,15 +24,16 @@ Array pow(const Operand& x, const Operand& y);        ///< integers in f32; NaN 
 Array maximum(const Operand& x, const Operand& y);    ///< NaN if either is; +0 > -0 (S-E7)
 Array minimum(const Operand& x, const Operand& y);    ///< NaN if either is; -0 < +0 (S-E7)
 Array atan2(const Operand& y, const Operand& x);      ///< angle of (x, y) in [-π, π], radians
-Array nextafter(const Operand& x, const Operand& y);  ///< the next float from x towards y
+Array nextafter(const Operand& x, const Operand& y);  ///< the next float from x towards y; y where they are equal
 
 Array negative(const Operand& x);  ///< of the smallest integer: itself
 Array abs(const Operand& x);       ///< of the smallest integer: itself
 Array sign(const Operand& x);      ///< -1, 0 or 1; of floats NaN, +0 and -0 stay
 Array square(const Operand& x);
-/// x to an integer power by squaring.
+/// x to an integer power by squaring, in the dtype of x; a negative exponent gives 1 / x^-exponent, a float.
 Array integer_pow(const Operand& x, int exponent);
-Array exp(const Operand& x);  ///< within 2 ulp, as all functions of f32 below; integers in f32
+/// Within 2.5 ulp, as all functions of f32 below (docs/values.md); integers in f32.
+Array exp(const Operand& x);
 Array exp2(const Operand& x);
 /// exp(x) - 1 without loss near 0. Outside kernels: a TPU core has no such instruction.
 Array expm1(const Operand& x);
@@ -59,7 +60,7 @@ Array tanh(const Operand& x);
 /// 1 / (1 + exp(-x)): lax.logistic, jax.nn.sigmoid.
 Array logistic(const Operand& x);
 Array erf(const Operand& x);
-Array erf_inv(const Operand& x);  ///< ±inf of ±1, NaN beyond
+Array erf_inv(const Operand& x);  ///< ±inf of ±1, NaN beyond; Giles' polynomials in f32, as in JAX
 Array floor(const Operand& x);
 Array ceil(const Operand& x);
 /// Half to even, as jnp.round.
@@ -88,18 +89,18 @@ Array less_equal(const Operand& x, const Operand& y);
 Array greater(const Operand& x, const Operand& y);
 Array greater_equal(const Operand& x, const Operand& y);
 
-/// condition ? x : y, all broadcast.
+/// condition ? x : y, all broadcast; numbers as condition are compared with 0. x and y are promoted.
 Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array clip(const Operand& x, const Operand& low, const Operand& high);  ///< min(max(x, low), high)
 
 /// x, without a derivative (I5).
 Array stop_gradient(const Operand& x);
-/// x, outside kernels; a TPU kernel has no barrier for its compiler (SM6402).
+/// x. Error SM6402 in kernels and in traced functions: a TPU kernel has no barrier for its compiler.
 Array optimization_barrier(const Operand& x);
 
 /// Conversion of values; float to integer rounds to 0 and saturates, NaN gives 0.
 Array astype(const Operand& x, DType dtype);
-/// Same bits, same width.
+/// The bits of x as another dtype of the same width. Error SM6306: another width (`bitcast` in tpu.h packs rows).
 Array bitcast_convert_type(const Operand& x, DType dtype);
 
 inline Array operator+(const Operand& x, const Operand& y) { return add(x, y); }

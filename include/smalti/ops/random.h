@@ -1,5 +1,6 @@
 // jax.random with threefry keys: the same numbers as JAX, inside kernels and outside (S-L1). Numbers depend on the
-// key and the shape alone; the same key gives the same numbers again, so split it.
+// key and the shape alone; the same key gives the same numbers again, so split it. Errors: SM6302 (a dtype the function
+// does not take), SM6220 (a negative size).
 #pragma once
 
 #include <functional>
@@ -15,7 +16,7 @@ struct Key {
   Key(const Operand& k0, const Operand& k1) : k0(k0.array()), k1(k1.array()) {}
 };
 
-/// jax.random.key(seed) of a 32-bit seed.
+/// jax.random.key(seed) of an integer scalar, of which the low 32 bits count.
 Key random_key(const Operand& seed);
 /// `count` new keys (jax.random.split).
 std::vector<Key> split(const Key& key, int64_t count = 2, Location at = Location::current());
@@ -26,23 +27,24 @@ Array key_data(const Key& key, Location at = Location::current());
 
 /// Random bits: u32, u16 or u8.
 Array random_bits(const Key& key, Shape shape, DType dtype = DType::u32, Location at = Location::current());
-/// In [low, high).
+/// Uniform in [low, high), which are rounded to the dtype: f32, bf16 or f16. `low` if the range is empty.
 Array uniform(const Key& key, Shape shape, DType dtype = DType::f32, double low = 0, double high = 1,
               Location at = Location::current());
-/// Mean 0, variance 1.
+/// The standard normal distribution, mean 0 and variance 1, in f32, bf16 or f16.
 Array normal(const Key& key, Shape shape, DType dtype = DType::f32, Location at = Location::current());
 /// Integers in [low, high), as jax.random.randint: `low` where the range is empty. `low` and `high` are integers that
-/// broadcast to the shape.
+/// broadcast to the shape (else SM6301) and saturate to the dtype, an integer of 8, 16 or 32 bits.
 Array randint(const Key& key, Shape shape, const Operand& low, const Operand& high, DType dtype = DType::i32);
 
 /// A block of the numbers of a larger array, independent of the blocks' shape and of their order
 /// (pltpu.sample_block): `sampler(key, shape)` draws tiles of `tile_size`, which divides the blocks, each with a key
-/// folded from its number in the array. Without `block_index`, of this program's block.
+/// folded from its number in the array. Without `block_index`, of this program's block (kernels only). Error SM6303:
+/// shapes of different ranks, or tiles that do not divide the block.
 Array sample_block(const std::function<Array(const Key&, const Shape&)>& sampler, const Key& key, Shape block_size,
                    Shape tile_size, Shape total_size, std::vector<Operand> block_index = {},
                    Location at = Location::current());
 
-/// True with probability p.
+/// pred: true with probability p, in [0, 1].
 Array bernoulli(const Key& key, double p, Shape shape, Location at = Location::current());
 
 }  // namespace smalti

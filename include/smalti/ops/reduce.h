@@ -1,4 +1,5 @@
-// Reductions. Negative axes count from the end; no axes: all. Narrow floats accumulate in f32. SM6305: no such axis.
+// Reductions. Negative axes count from the end; no axes: all. Narrow floats accumulate in f32. Error SM6305: there is
+// no such axis, or one is named twice.
 #pragma once
 
 #include <vector>
@@ -33,7 +34,8 @@ inline Array all(const Operand& x, int64_t axis) { return all(x, Axes{{axis}}); 
 /// i32 index of the first extreme element, or of the first NaN (S-E13). Error SM6307: the axis has size 0.
 Array argmax(const Operand& x, int64_t axis);
 Array argmin(const Operand& x, int64_t axis);
-/// exp(x - max) / sum, stable.
+/// exp(x - max) / sum along the axis: no overflow for large x. The dtype of x, f32 for integers; every op rounds to it.
+/// NaN along an axis that holds NaN or inf, or nothing but -inf. Error SM6307: the axis has size 0.
 Array softmax(const Operand& x, int64_t axis = -1);
 
 }  // namespace smalti

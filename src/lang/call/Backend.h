@@ -18,7 +18,7 @@ class Lowered;
 
 namespace smalti::lang {
 
-/// What an Executable is for: results, or results and findings, under every observer.
+/// The purpose of an Executable: results, or results and findings, under every observer.
 enum class Purpose : uint8_t { call, check };
 
 /// A Program on its way to targets: compiled once for equal options. Thread-safe.
@@ -45,7 +45,7 @@ void setBackend(const Backend&);
 /// Error SM9014 when there is none.
 const Backend& backend();
 
-/// For the driver: works on a lowered kernel while no other thread does.
+/// Used by the driver: works on a lowered kernel while no other thread does.
 Status withPackage(const Lowered&, const std::function<Status(const KernelPackage&)>& work);
 
 }  // namespace smalti::lang

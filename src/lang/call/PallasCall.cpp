@@ -189,7 +189,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   /// The Executable of the custom call as one of what the user gives and gets.
   std::shared_ptr<const Executable::State> asCalled(std::shared_ptr<const Executable::State> executable,
                                                     const std::vector<Operand>& given);
-  /// Those that the kernel is traced for; an error when there are others than a call can take.
+  /// The operands for which the kernel is traced; an error if a call cannot take them.
   std::span<const Operand> arrays(const std::vector<Operand>& given) const;
 
   void restoreBools(std::vector<Array>& results) const {

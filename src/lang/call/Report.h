@@ -1,4 +1,4 @@
-// What a plain call reports about its run in addition to the results.
+// The output of a plain call about its run in addition to the results.
 #pragma once
 
 #include <vector>

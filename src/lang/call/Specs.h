@@ -16,7 +16,7 @@ Call merged(const Call&);
 /// the whole array).
 TracedOperand resolve(std::string name, const ArrayType&, const BlockSpec*, bool hasGrid, MemorySpace wanted,
                       const Location& call);
-/// What a kernel's arrays may be; errors SM6219 (64-bit types), SM6220 (negative sizes).
+/// Checks the type of a kernel's array; errors SM6219 (64-bit types), SM6220 (negative sizes).
 void checkType(std::string_view name, const ArrayType&);
 /// Aliases as the package has them; error SM6210.
 std::vector<Alias> resolveAliases(const Call&, std::span<const ArrayType> operands, int numDynamicBounds);

@@ -1,4 +1,4 @@
-// From a pallas_call and the types of its operands to a TracedKernel: checks the specs, traces body and index maps.
+// Makes a TracedKernel from a pallas_call and the types of its operands: checks the specs, traces body and index maps.
 #pragma once
 
 #include "lang/call/TracedKernel.h"

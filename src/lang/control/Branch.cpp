@@ -6,6 +6,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "base/Text.h"
+#include "eval/FloatFormats.h"
 #include "lang/cost/Cost.h"
 #include "lang/lower/DialectLowering.h"
 #include "lang/refs/Indexer.h"
@@ -130,9 +131,9 @@ detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& b
     int64_t i = 0;
     {
       SourceLocationScope place(at);
-      const auto known = lang::concreteInteger(index.array());
-      if (!known) refuseCondition(index);
-      i = isPred ? *known != 0 : *known;
+      if (index.rank() != 0) refuseCondition(index);
+      i = isPred ? eval::elementAsDouble(index.dtype(), index.array().data()) != 0
+                 : *lang::concreteInteger(index.array());
     }
     return branches[std::min<int64_t>(std::max<int64_t>(i, 0), static_cast<int64_t>(branches.size()) - 1)]();
   }

@@ -1,4 +1,4 @@
-// Where in the grid a program is (A5); axes by name: devices/AxisIndex.cpp.
+// The position of a program in the grid (A5); axes by name: devices/AxisIndex.cpp.
 #include <fmt/format.h>
 
 #include "lang/lower/DialectLowering.h"

@@ -160,7 +160,7 @@ struct Carries {
 /// The body returned a different type for a weakly typed carry: it is traced again with that type.
 struct Retrace {};
 
-/// What the body returned, as the carries need it; error SM6122.
+/// The body's results, converted to the types of the carries; error SM6122.
 Arrays checked(Carries& carries, Arrays results, const Location& at, bool mayRetrace = true) {
   SourceLocationScope place(at);
   if (results.size() != carries.types.size())
@@ -329,6 +329,13 @@ Arrays detail::fori_loop(const Operand& lower, const Operand& upper, int64_t ste
     SourceLocationScope place(at);
     first = bound(lower, "lower"), last = bound(upper, "upper");
     isStatic = !first.is_traced() && !last.is_traced();
+    if (step < INT32_MIN || step > INT32_MAX)
+      lang::refuse({.code = "SM6121",
+                    .message = "the step of a loop is not a number of 32 bits",
+                    .place = {},
+                    .need = fmt::format("at least {} and at most {}", INT32_MIN, INT32_MAX),
+                    .have = fmt::format("{}", step),
+                    .help = "indices of loops are i32"});
     if (step == 0 || unroll < 0)
       lang::refuse({.code = "SM6121",
                     .message = step == 0 ? "the step of a loop is zero" : "a loop is unrolled by a negative number",

@@ -146,6 +146,48 @@ int64_t lengthOf(const detail::Arrays& xs, std::optional<int64_t> length) {
 
 }  // namespace
 
+namespace {
+
+/// The types of the results and arguments of a scan's body, from a trace that is thrown away; then no carry is to be
+/// converted. Else the weakly typed carries that the body returns with another dtype, and that dtype. Error SM6122.
+std::vector<std::pair<size_t, DType>> typesOfScan(const detail::Arrays& carries, const detail::Arrays& xs,
+                                                  int64_t length, const detail::ScanBody& body, const Location& at,
+                                                  std::vector<ArrayType>& types, std::vector<ArrayType>& arguments) {
+  lang::Trace trace("the body of a scan", lang::Trace::Kind::function);
+  detail::Arrays inside, slices;
+  for (const Array& c : carries) inside.push_back(trace.addArgument(c.type()).with_weak_type(c.weak_type()));
+  for (const Array& x : xs) slices.push_back(trace.addArgument({x.dtype(), {x.shape().begin() + 1, x.shape().end()}}));
+  const auto [next, ys] = body(inside, slices);
+  SourceLocationScope place(at);
+  if (next.size() != carries.size())
+    lang::refuse({.code = "SM6122",
+                  .message = "the body of a scan returns a different number of values than it carries",
+                  .place = {},
+                  .need = counted(carries.size(), "value"),
+                  .have = fmt::format("{}", next.size()),
+                  .help = "return one value for each that the scan started with"});
+  std::vector<std::pair<size_t, DType>> changed;
+  for (size_t i = 0; i < carries.size(); ++i) {
+    if (next[i].type() == carries[i].type()) continue;
+    if (!carries[i].weak_type() || next[i].weak_type() || next[i].shape() != carries[i].shape())
+      lang::refuse({.code = "SM6122",
+                    .message = fmt::format("the body of a scan changes the type of carry {}", i),
+                    .place = {},
+                    .need = carries[i].type().str(),
+                    .have = next[i].type().str(),
+                    .help = "start the scan with the type that the body returns, or convert with astype"});
+    changed.emplace_back(i, next[i].dtype());
+  }
+  if (!changed.empty()) return changed;
+  for (const Array& c : carries) types.push_back(c.type());
+  arguments = types;
+  for (const Array& x : slices) arguments.push_back(x.type());
+  for (const Array& y : ys) types.push_back(lang::batchedType(y.type(), length));
+  return {};
+}
+
+}  // namespace
+
 detail::Arrays detail::scan(const ScanBody& body, const Arrays& init, const Arrays& xs, const ScanOptions& options,
                             const Location& at) {
   int64_t length = 0;
@@ -153,39 +195,13 @@ detail::Arrays detail::scan(const ScanBody& body, const Arrays& init, const Arra
     SourceLocationScope place(at);
     length = lengthOf(xs, options.length);
   }
-  // The types of the carries and of what a step gives, from a trace that is thrown away.
+  // The types of the carries and of what a step gives. A body that changes the dtype of weakly typed carries is traced
+  // again with these converted.
   Arrays carries = init;
   std::vector<ArrayType> types, arguments;
-  for (;;) {
-    lang::Trace trace("the body of a scan", lang::Trace::Kind::function);
-    Arrays inside, slices;
-    for (const Array& c : carries) inside.push_back(trace.addArgument(c.type()).with_weak_type(c.weak_type()));
-    for (const Array& x : xs)
-      slices.push_back(trace.addArgument({x.dtype(), {x.shape().begin() + 1, x.shape().end()}}));
-    const auto [next, ys] = body(inside, slices);
-    bool again = false;
-    for (size_t i = 0; i < carries.size(); ++i)
-      if (next[i].type() != carries[i].type()) {
-        if (carries[i].weak_type() && !next[i].weak_type() && next[i].shape() == carries[i].shape()) {
-          carries[i] = astype(Operand(carries[i], at), next[i].dtype());
-          again = true;
-          continue;
-        }
-        SourceLocationScope place(at);
-        lang::refuse({.code = "SM6122",
-                      .message = fmt::format("the body of a scan changes the type of carry {}", i),
-                      .place = {},
-                      .need = carries[i].type().str(),
-                      .have = next[i].type().str(),
-                      .help = "start the scan with the type that the body returns, or convert with astype"});
-      }
-    if (again) continue;
-    for (const Array& c : carries) types.push_back(c.type());
-    arguments = types;
-    for (const Array& x : slices) arguments.push_back(x.type());
-    for (const Array& y : ys) types.push_back(lang::batchedType(y.type(), length));
-    break;
-  }
+  for (auto changed = typesOfScan(carries, xs, length, body, at, types, arguments); !changed.empty();
+       changed = typesOfScan(carries, xs, length, body, at, types, arguments))
+    for (const auto& [i, dtype] : changed) carries[i] = astype(Operand(carries[i], at), dtype);
   const size_t n = carries.size();
   const lang::Region region{arguments, [&](std::span<const Array> inside) {
                               Arrays carry(inside.begin(), inside.begin() + static_cast<ptrdiff_t>(n));

@@ -1,4 +1,4 @@
-// What a kernel costs, counted from its trace (L5).
+// The cost of a kernel, counted from its trace (L5).
 #pragma once
 
 #include <unordered_map>
@@ -27,7 +27,7 @@ class CostCounter {
 /// a * b, at most what 64 bits hold.
 int64_t costTimes(int64_t a, int64_t b);
 
-// Rules for records. Which op has which is what jax/_src/pallas/cost_estimate.py says; other ops cost nothing.
+// Rules for records, assigned as in jax/_src/pallas/cost_estimate.py; other ops cost nothing.
 CostEstimate elementFlops(CostCounter&, const Op&);    ///< one flop per element of the result
 CostEstimate transcendental(CostCounter&, const Op&);  ///< one transcendental per element of the result
 

@@ -1,4 +1,4 @@
-// Where a device or program is along axes with names (A6, H7): of the grid or mesh in kernels, of the mesh elsewhere.
+// The position of a device or program along named axes (A6, H7): of the grid or mesh in kernels, of the mesh elsewhere.
 #include <algorithm>
 
 #include <fmt/format.h>

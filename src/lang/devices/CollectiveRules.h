@@ -6,7 +6,7 @@
 
 namespace smalti::lang {
 
-// Of the ops that hold how two elements are combined.
+// The rules of ops with a region that combines two elements.
 extern const ControlRules kAllReduceRules, kReduceScatterRules;
 
 std::vector<MaybeZero> transposeAllGather(const OpCall&, const Mask&, std::span<const MaybeZero>);

@@ -77,7 +77,7 @@ namespace {
                 .help = std::move(help)});
 }
 
-/// What splits each dimension of an array; the axes of a spec are the mesh's, each at most once.
+/// The axes that split each dimension of an array; those of a spec are axes of the mesh, each at most once.
 Sharding shardingOf(const PartitionSpec& spec, std::string_view what, const Mesh& mesh) {
   Sharding sharding;
   std::vector<std::string> seen;

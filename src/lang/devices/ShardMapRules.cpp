@@ -118,7 +118,7 @@ Differentiated jvpShardMap(const ClosedCall& c, std::span<const MaybeZero> tange
                 mask);
 }
 
-/// What is known of the inputs and the rest as arguments of a function that does not use the rest.
+/// The arguments of a function that only uses the known inputs; the others are placeholders.
 Arrays withKnown(std::span<const Array> known, const Mask& isLinear) {
   Arrays all;
   size_t next = 0;

@@ -38,7 +38,8 @@ Array checkedIndex(const Operand& id, int64_t limit, std::string_view axes, cons
 
 Array constant(int64_t n) { return Operand(n).array().with_weak_type(false); }
 
-/// What a dict says: an index for each axis that it names. A key of several axes is taken apart, the last fastest.
+/// The entries of a dict: an index for each axis that it names. The index of several axes is split, the last axis
+/// fastest.
 std::map<std::string, Array> namedIndices(const DeviceId& id, const std::vector<MeshAxis>& mesh) {
   std::map<std::string, Array> named;
   std::vector<std::string> unknown;

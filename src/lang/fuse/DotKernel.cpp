@@ -51,7 +51,7 @@ TracedOperand operandOf(const char* name, const ArrayType& type, const std::vect
   return o;
 }
 
-/// Of both operands; nothing where a product of a kernel has no such precision.
+/// The precision of both operands; nothing if products in kernels do not have it.
 std::optional<Precision> precisionOf(const Op& op) {
   if (op.find("algorithm")) return std::nullopt;
   const Attribute* config = op.find("precision_config");

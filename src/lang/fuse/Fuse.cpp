@@ -147,7 +147,7 @@ class Fusion {
     for (const size_t i : loop.results) call.results.push_back(op.results[i]);
     call.kernel = number(loop.kernel, {});
     made.push_back(std::move(call));
-    // What does not change, and where the counter ends.
+    // The carries that do not change, and the counter's final value.
     const Block& body = op.regions[1];
     for (size_t i = 0; i < op.results.size(); ++i) {
       if (std::find(loop.results.begin(), loop.results.end(), i) != loop.results.end()) continue;

@@ -40,7 +40,7 @@ class Loop {
     return *known->second.as<int32_t>();
   }
   const std::vector<ValueId>& returned() const { return body_.ops.back().operands; }
-  /// Which argument of the body the value is; nothing: none.
+  /// The number of the body's argument that is this value; nothing: none is.
   std::optional<size_t> argument(ValueId v) const {
     const auto found = std::find(body_.arguments.begin(), body_.arguments.end(), v);
     if (found == body_.arguments.end()) return std::nullopt;
@@ -57,7 +57,7 @@ class Loop {
     for (const Op& op : body_.ops) count += static_cast<size_t>(std::ranges::count(op.operands, v));
     return count;
   }
-  /// A value of the body that is the same in all steps, as what comes in from outside.
+  /// The outer value of a body's value that is the same in all steps.
   ValueId outside(ValueId v) const {
     const auto i = argument(v);
     return i ? loop_.operands[*i] : v;
@@ -71,7 +71,7 @@ class Loop {
   bool isSliceAt(const Op& op, size_t firstStart, const Shape& sizes, const Shape& whole);
 
   TracedOperand operand(const Shape& array, DType t, bool perStep, const TracedKernel& k) const;
-  /// In the kernel's body.
+  /// The value in the kernel's body.
   const Array& value(ValueId) const;
   Array compute(const Op& op) const;
 

@@ -31,7 +31,7 @@ class Recomputation {
   }
 
  private:
-  /// Of arrays; numbers cost nothing.
+  /// The bytes of arrays; numbers cost nothing.
   int64_t bytes(const std::set<ValueId>& values) const {
     int64_t total = 0;
     for (const ValueId v : values)
@@ -39,7 +39,7 @@ class Recomputation {
     return total;
   }
 
-  /// Ops of the group that make the values, in order; nothing where one is no matter of single elements.
+  /// The ops of the group that compute the values, in order; nothing if one of them is not element-wise.
   static std::vector<const Op*> makersOf(const Units::Unit& from, std::set<ValueId> values, std::set<ValueId>& taken) {
     std::vector<const Op*> makers;
     for (auto op = from.ops.rbegin(); op != from.ops.rend(); ++op) {

@@ -5,9 +5,9 @@
 
 namespace smalti::lang {
 
-/// Where a group of plain ops takes several arrays from another group, and few would do to compute them again, it
-/// computes them again: the derivative of an activation from the activation's argument, not from all that the way
-/// forward had in between. No result changes.
+/// If a group of plain ops takes several arrays from another group, and fewer arrays suffice to recompute them, it
+/// recomputes them: the derivative of an activation from the activation's argument, not from the intermediate values of
+/// the forward pass. No result changes.
 ///
 ///   a = f(x); b = g(x); y = h(a, b)            a = f(x); b = g(x); y = h(a, b)
 ///   z = y @ w                          ->      z = y @ w

@@ -1,4 +1,4 @@
-// Which plain ops of a block become one kernel.
+// Groups the plain ops of a block that become one kernel.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class Units {
     std::set<size_t> needs;  ///< units whose results it takes
   };
 
-  /// In an order in which each comes after what it needs: that of their first ops, where that is free.
+  /// The units in an order in which each follows those that it needs; otherwise in the order of their first ops.
   std::vector<const Unit*> ordered() const;
 
  private:

@@ -36,7 +36,7 @@ mlir::Value integerTo(DialectLowering& l, mlir::Value x, DType from, DType to, m
   return l.create1("arith.trunci", x, type);
 }
 
-/// To integers of fewer than 32 bits: clipped first, so that all saturate.
+/// Conversions to integers of fewer than 32 bits clip first, so that all of them saturate.
 mlir::Value floatToInteger(DialectLowering& l, mlir::Value x, DType from, DType to, mlir::Type type) {
   if (bit_width(from) < 32) x = l.create1("arith.extf", x, like(l, x, DType::f32));
   const char* round = is_unsigned_integer(to) ? "arith.fptoui" : "arith.fptosi";

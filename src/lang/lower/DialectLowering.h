@@ -27,7 +27,7 @@ class DialectLowering {
 
   mlir::OpBuilder b;
   mlir::Location loc = b.getUnknownLoc();
-  mlir::ValueRange gridIndices;  ///< what program_id gives
+  mlir::ValueRange gridIndices;  ///< the results of program_id
   std::vector<mlir::Value> gridSizes;
 
   const TracedFunction& traced() const { return traced_; }
@@ -76,9 +76,9 @@ class DialectLowering {
 /// A scalar or vector of dtype `from` as one of dtype `to`.
 mlir::Value convertTo(DialectLowering&, mlir::Value, DType from, DType to);
 
-// What rules share.
+// Functions that rules share.
 void lowerConstant(DialectLowering&, const Op&);
-/// The same elements in another shape; a scalar is taken out of a vector of one element, or spread into it.
+/// The same elements in another shape; a vector of one element becomes a scalar, or the reverse.
 mlir::Value castTo(DialectLowering&, mlir::Value, const ArrayType& from, const ArrayType& to);
 std::vector<mlir::Value> valuesOf(DialectLowering&, std::span<const ValueId>);
 std::vector<mlir::Type> typesOf(DialectLowering&, std::span<const ValueId>);

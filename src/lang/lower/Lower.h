@@ -1,4 +1,4 @@
-// From a traced kernel to the module a TPU runs.
+// Lowers a traced kernel to the module that a TPU runs.
 #pragma once
 
 #include "lang/call/TracedKernel.h"

@@ -1,4 +1,6 @@
 // Conversions between dtypes.
+#include <fmt/format.h>
+
 #include "lang/eager/Eager.h"
 #include "lang/lower/DialectLowering.h"
 #include "lang/ops/Support.h"
@@ -40,6 +42,14 @@ const OpFamily kConvertFamily(kConvertOps);
 
 Array convertTo(const Array& a, DType t) {
   if (a.dtype() == t) return a;
+  if (is_complex(a.dtype()) && !is_complex(t))
+    refuse(
+        {.code = "SM6302",
+         .message = fmt::format("a conversion from {} to {} would lose the imaginary part", name(a.dtype()), name(t)),
+         .place = {},
+         .need = "operands of one dtype, and a function of complex numbers",
+         .have = a.type().str(),
+         .help = "compute with the real and the imaginary part as two arrays"});
   if (!a.is_traced() && a.rank() == 0) {  // a number: the constant of the other dtype
     const ArrayType type{t, {}};
     return computeNow(kConvertOps["convert"], {&a, 1}, {&type, 1}, {})[0];

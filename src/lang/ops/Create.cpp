@@ -73,7 +73,7 @@ Array scalarOf(DType t, T value) {
 void Operand::setBool(bool b) { array_ = scalarOf<uint8_t>(DType::pred, b); }
 void Operand::setInteger(int64_t i) {
   const bool fits = i >= INT32_MIN && i <= INT32_MAX;
-  // As a 32-bit word where it is one (0xffffffffu); a wider number is i64, and weak no more.
+  // A number that fits into 32 bits (0xffffffffu, too) is an i32; a wider one is an i64, and not weak.
   array_ = fits || (i > 0 && i <= UINT32_MAX) ? scalarOf<int32_t>(DType::i32, static_cast<int32_t>(i))
                                               : scalarOf<int64_t>(DType::i64, i).with_weak_type(false);
 }
@@ -82,9 +82,13 @@ void Operand::setFloat(double d) { array_ = scalarOf<float>(DType::f32, static_c
 Array full(Shape shape, const Operand& value, DType dtype) {
   SourceLocationScope place(value.at());
   checkShape("full", shape);
-  return lang::broadcastTo(lang::convertTo(value.array(), dtype), shape);
+  return lang::broadcastTo(lang::convertTo(value.array(), dtype), shape).with_weak_type(false);
 }
-Array full(Shape shape, const Operand& value) { return full(std::move(shape), value, value.dtype()); }
+Array full(Shape shape, const Operand& value) {
+  SourceLocationScope place(value.at());
+  checkShape("full", shape);
+  return lang::broadcastTo(value.array(), shape);
+}
 Array zeros(Shape shape, DType dtype, Location at) {
   SourceLocationScope place(at);
   checkShape("zeros", shape);

@@ -421,14 +421,14 @@ Array pow(const Operand& x, const Operand& y) {
 
 Array integer_pow(const Operand& x, int exponent) {
   SourceLocationScope place(x.at());
-  if (exponent < 0) return divide(1, integer_pow(x, -exponent));
   Array base = x.array(), result;
   bool any = false;
-  for (int e = exponent; e > 0; e >>= 1) {
+  for (int64_t e = std::abs(int64_t{exponent}); e > 0; e >>= 1) {
     if (e & 1) result = any ? multiply(result, base) : base, any = true;
     if (e > 1) base = multiply(base, base);
   }
-  return any ? result : full_like(x.array(), 1);
+  if (!any) return full_like(x.array(), 1);
+  return exponent < 0 ? divide(1, result) : result;
 }
 
 Array atan2(const Operand& y, const Operand& x) { return lang::binary(lang::kElementwiseOps["atan2"], y, x); }

@@ -51,18 +51,33 @@ void checkMatrix(std::string_view op, const Shape& shape) {
                   .help = "reshape the value"});
 }
 
+/// Units, registers and accumulators are numbered from 0.
+void checkNumber(std::string_view op, std::string_view what, int number) {
+  if (number < 0)
+    lang::refuse({.code = "SM6307",
+                  .message = fmt::format("the {} of '{}' is below 0", what, op),
+                  .place = {},
+                  .need = "0 or more",
+                  .have = fmt::format("{}", number),
+                  .help = "count from 0"});
+}
+
 void feed(const lang::OpRecord& op, const Operand& lhs, int mxu_index, std::optional<int> load,
           lang::Attributes more = {}) {
   SourceLocationScope place(lhs.at());
   checkMatrix(op.name, lhs.shape());
+  checkNumber(op.name, "matrix unit", mxu_index);
+  if (load) checkNumber(op.name, "staging register", *load);
   more.emplace_back("mxu_index", int64_t{mxu_index});
   if (load) more.emplace_back("load_staged_rhs", int64_t{*load});
   const Array a = lhs.array();
   lang::bind(op, {&a, 1}, {}, std::move(more));
 }
 
-Array pop(const lang::OpRecord& op, Shape shape, DType dtype, lang::Attributes attributes) {
+Array pop(const lang::OpRecord& op, Shape shape, DType dtype, int mxu_index, lang::Attributes attributes) {
   checkMatrix(op.name, shape);
+  checkNumber(op.name, "matrix unit", mxu_index);
+  attributes.emplace_back("mxu_index", int64_t{mxu_index});
   if (dtype != DType::f32 && dtype != DType::i32) lang::refuseDType(op.name, dtype, "f32 or i32 accumulators");
   return lang::bind1(op, {}, {dtype, std::move(shape)}, std::move(attributes));
 }
@@ -70,10 +85,14 @@ Array pop(const lang::OpRecord& op, Shape shape, DType dtype, lang::Attributes a
 }  // namespace
 
 void matmul_push_rhs(const Operand& rhs, int staging_register, int mxu_index, bool transpose) {
+  SourceLocationScope place(rhs.at());
+  checkNumber("matmul_push_rhs", "staging register", staging_register);
   feed(lang::kMxuOps["matmul_push_rhs"], rhs, mxu_index, {},
        {{"staging_register", int64_t{staging_register}}, {"transpose", transpose}});
 }
 void matmul_acc_lhs(int acc_addr, const Operand& lhs, int mxu_index, std::optional<int> load_staged_rhs) {
+  SourceLocationScope place(lhs.at());
+  checkNumber("matmul_acc_lhs", "accumulator", acc_addr);
   feed(lang::kMxuOps["matmul_acc_lhs"], lhs, mxu_index, load_staged_rhs, {{"acc", int64_t{acc_addr}}});
 }
 void matmul_lhs_fifo(const Operand& lhs, int mxu_index, std::optional<int> load_staged_rhs) {
@@ -81,12 +100,12 @@ void matmul_lhs_fifo(const Operand& lhs, int mxu_index, std::optional<int> load_
 }
 Array matmul_pop(int acc_addr, Shape shape, DType dtype, int mxu_index, Location at) {
   SourceLocationScope place(at);
-  return pop(lang::kMxuOps["matmul_pop"], std::move(shape), dtype,
-             {{"acc", int64_t{acc_addr}}, {"mxu_index", int64_t{mxu_index}}});
+  checkNumber("matmul_pop", "accumulator", acc_addr);
+  return pop(lang::kMxuOps["matmul_pop"], std::move(shape), dtype, mxu_index, {{"acc", int64_t{acc_addr}}});
 }
 Array matmul_pop_fifo(Shape shape, DType dtype, int mxu_index, Location at) {
   SourceLocationScope place(at);
-  return pop(lang::kMxuOps["matmul_pop_fifo"], std::move(shape), dtype, {{"mxu_index", int64_t{mxu_index}}});
+  return pop(lang::kMxuOps["matmul_pop_fifo"], std::move(shape), dtype, mxu_index, {});
 }
 
 }  // namespace smalti

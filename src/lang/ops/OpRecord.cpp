@@ -14,7 +14,7 @@ constinit const OpFamily* gFamilies = nullptr;
 
 OpFamily::OpFamily(std::span<const OpRecord> rows) : rows_(rows), next_(gFamilies) { gFamilies = this; }
 
-/// By name, and what a record leaves to the plain op of its name, found once.
+/// Records by name, and the functions that a record takes from the plain op of its name, looked up once.
 struct OpRegistry {
   struct Filled {
     TypeRule types;

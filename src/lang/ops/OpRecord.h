@@ -23,7 +23,7 @@ struct OpCall;
 
 /// Emits what a TPU's kernel has for the op.
 using LowerRule = void (*)(DialectLowering&, const Op&);
-/// What one execution costs.
+/// The cost of one execution.
 using CostRule = CostEstimate (*)(CostCounter&, const Op&);
 /// Computes an op from other ops of the language, or runs its regions.
 using CallRule = std::vector<Array> (*)(const OpCall&);
@@ -41,8 +41,8 @@ struct Differentiated {
 };
 /// Forward mode: the results of the call (its operands are the primals), and their tangents for those of the operands.
 using JvpRule = Differentiated (*)(const OpCall&, std::span<const MaybeZero> tangents);
-/// Reverse mode of an op that is linear in some of its operands. Those are traced arrays without a value in the call
-/// (`isLinear` says which): only their types may be looked at. Gives a cotangent per operand; of the others, nothing.
+/// Reverse mode of an op that is linear in some of its operands. Those (`isLinear`) are traced arrays without a value
+/// in the call: only their types may be used. Returns a cotangent for each of them, nothing for the others.
 using TransposeRule = std::vector<MaybeZero> (*)(const OpCall&, const Mask& isLinear,
                                                  std::span<const MaybeZero> cotangents);
 /// The op on `size` examples at once: operands that are batched have them along axis 0, and so have all results. The
@@ -54,7 +54,7 @@ struct ControlRules;
 struct OpRecord {
   std::string_view name;          ///< in a Function: StableHLO's where it has the op
   std::string_view jaxName = {};  ///< JAX's name, in a jaxpr and in messages; empty: the same
-  /// What is wrong with an op's types; null: the rule of the plain op of this name (ir/program/PlainOps.h).
+  /// The error in an op's types; null: the rule of the plain op of this name (ir/program/PlainOps.h).
   TypeRule types = nullptr;
   /// The value on arrays; null: that of the plain op of this name (src/plain), or the op exists in kernels only.
   plain::PlainEvaluator evaluate = nullptr;
@@ -120,7 +120,7 @@ bool isPlainOp(const OpRecord&);
 std::string noResults(const TypedOp&);
 std::string oneResult(const TypedOp&);    ///< one result, of a type that other things decide
 std::string i32Result(const TypedOp&);    ///< i32[]
-std::string anyResults(const TypedOp&);   ///< what its regions give
+std::string anyResults(const TypedOp&);   ///< the results of its regions
 std::string likeOperand(const TypedOp&);  ///< one result, of the type of operand 0
 
 }  // namespace smalti::lang

@@ -152,7 +152,7 @@ Array sliceAxis(const Array& x, int64_t axis, int64_t start, int64_t limit) {
   return slice(x, std::move(starts), std::move(limits));
 }
 
-/// Where column - row <= k, over the last two axes.
+/// A mask that is true where column - row <= k, over the last two axes.
 Array lowerTriangle(std::string_view op, const Operand& x, int64_t k) {
   if (x.rank() < 2) lang::checkedAxis(op, -2, x.rank());
   const Shape plane{x.array().dim(-2), x.array().dim(-1)};
@@ -286,7 +286,12 @@ Array tile(const Operand& x, std::vector<int64_t> repeats) {
       shape[a] = 0;
       result = zeros(shape, x.dtype(), x.at());
     } else if (repeats[a] > 1) {
-      result = concatenateArrays(std::vector<Array>(repeats[a], result), static_cast<int64_t>(a));
+      Shape wide = result.shape(), flat = wide;
+      if (__builtin_mul_overflow(flat[a], repeats[a], &flat[a]))
+        refuseBounds("tile", "fewer than 2^63 elements", fmt::format("{} times {}", wide[a], repeats[a]),
+                     "repeat it less");
+      wide.insert(wide.begin() + static_cast<ptrdiff_t>(a), repeats[a]);
+      result = lang::reshapeTo(broadcast_to(expand_dims(Operand(result, x.at()), static_cast<int64_t>(a)), wide), flat);
     }
   }
   return result;

@@ -72,8 +72,8 @@ int64_t smallestOf(DType t) { return is_unsigned_integer(t) ? 0 : -largestOf(t) 
 /// A number as a dtype, in its low bits.
 Array integer(int64_t n, DType t) { return lang::convertTo(array(std::vector<int64_t>{n}, {}), t); }
 
-/// Where numbers are drawn from: `from` on, `span` of them (`whole`: all of the dtype); and what the upper of two words
-/// counts for in the remainder by it, as jax.random computes it.
+/// The range of random integers: `span` numbers from `from` on (`whole`: all numbers of the dtype), and the factor of
+/// the upper of two words in the remainder by `span`, as jax.random computes it.
 struct Range {
   Array from, span, multiplier;
   bool whole = false;
@@ -129,6 +129,14 @@ std::vector<Key> split(const Key& key, int64_t count, Location at) {
 
 Key fold_in(const Key& key, const Operand& data) {
   SourceLocationScope place(data.at());
+  if (!is_integer(data.dtype())) lang::refuseDType("fold_in", data.dtype(), "an integer scalar");
+  if (data.rank() != 0)
+    lang::refuse({.code = "SM6307",
+                  .message = "'fold_in' takes one number",
+                  .place = {},
+                  .need = "a scalar",
+                  .have = data.array().type().str(),
+                  .help = "fold one element in after the other, or use split"});
   const auto [k0, k1] = threefry(key, full({}, 0, DType::u32), word(data));
   return {k0, k1};
 }

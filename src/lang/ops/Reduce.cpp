@@ -352,7 +352,7 @@ Array reduce(const lang::OpRecord& op, const Array& x, const std::vector<int64_t
   return (keepdims ? lang::reshapeTo(reduced, without(x.shape(), axes, true)) : reduced).with_weak_type(x.weak_type());
 }
 
-/// What sums and products are computed in: narrow floats in f32, narrow integers and pred in 32 bits.
+/// The dtype in which sums and products are computed: narrow floats in f32, narrow integers and pred in 32 bits.
 DType accumulatorOf(DType t) {
   if (is_float(t)) return bit_width(t) < 32 ? DType::f32 : t;
   if (t == DType::pred) return DType::i32;

@@ -1,4 +1,4 @@
-// What the ops of the language share: promotion, broadcasting, axes.
+// Functions that the ops of the language share: promotion, broadcasting, axes.
 #pragma once
 
 #include <initializer_list>
@@ -29,7 +29,7 @@ Shape broadcastShape(std::string_view op, std::initializer_list<const Operand*> 
 Array prepare(const Operand&, DType, const Shape&);
 Array convertTo(const Array&, DType);
 Array broadcastTo(const Array&, const Shape&);
-/// As many elements, in the same order.
+/// The same elements, in the same order, in another shape.
 Array reshapeTo(const Array&, const Shape&);
 /// The shape with its one -1, if any, replaced by what is left of `elements`; nullopt when it has a different number of
 /// them, a negative size, or a -1 that could be anything.

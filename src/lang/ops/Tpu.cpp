@@ -132,7 +132,7 @@ std::vector<Array> expandMultipleOf(const OpCall& call) { return {call.operands[
 /// The approximation is the TPU's own: a program has the quotient.
 std::vector<Array> expandReciprocal(const OpCall& call) { return {div(Operand(1.0), Operand(call.operands[0]))}; }
 
-/// The array twice, from where the shift says.
+/// A slice, at the shift, of two copies of the array.
 std::vector<Array> expandRoll(const OpCall& call) {
   const Array &x = call.operands[0], &shift = call.operands[1];
   const auto axis = call.attribute<int64_t>("dimension");
@@ -391,6 +391,8 @@ Array prng_random_bits(Shape shape, Location at) {
 Array multiple_of(const Operand& x, int64_t n) {
   SourceLocationScope place(x.at());
   if (!is_integer(x.dtype()) || x.rank() != 0) lang::refuseDType("multiple_of", x.dtype(), "an integer scalar");
+  if (n < 1)
+    refuseArgument("'multiple_of' needs a positive number", "1 or more", fmt::format("{}", n), "name the divisor");
   if (!x.array().is_traced()) return x.array();
   return lang::assumeMultiple(x.array(), n);
 }

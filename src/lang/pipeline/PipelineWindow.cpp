@@ -260,7 +260,7 @@ BlockIndex PipelineWindow::blockAt(const GridPoint& point) const {
   return block;
 }
 
-/// Of the source along one axis. `partialSize`: set when the slice may be smaller than the block.
+/// The slice of the source along one axis. `partialSize`: set if the slice may be smaller than the block.
 Index PipelineWindow::slice(size_t axis, const BlockIndex::Axis& at, std::optional<Array>& partialSize) const {
   const BlockDim& d = block_[axis];
   const int64_t size = source_.shape()[axis], tile = tileSize({source_.dtype(), source_.shape()}, axis);

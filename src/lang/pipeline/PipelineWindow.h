@@ -38,7 +38,7 @@ class PipelineWindow {
   const Location& at() const { return at_; }
   bool input() const { return input_; }
   bool output() const { return output_; }
-  /// In the Ref's own memory: nothing is copied.
+  /// The window is the Ref's own memory: nothing is copied.
   bool inPlace() const { return inPlace_; }
   /// The whole Ref at every step: copied once.
   bool trivial() const { return trivial_; }
@@ -60,7 +60,7 @@ class PipelineWindow {
 
   /// The index map at a point of the grid: user's code.
   BlockIndex blockAt(const GridPoint&) const;
-  /// Which part of the source a block is.
+  /// The slice of the source that a block is.
   std::vector<Index> sourceSlice(const BlockIndex& block) const { return slices(block).source; }
   /// The Ref that the body gets; `slot` counts copies.
   Ref view(const BlockIndex&, const Array& count) const;

@@ -27,7 +27,7 @@ struct Indexer {
   std::vector<AxisIndex> axes;
   std::vector<Array> dynamic;  ///< i32 scalars, in order: starts and sizes
 
-  /// Shape of what is taken: scalar axes go.
+  /// The shape of the indexed part, without scalar axes.
   Shape shape() const;
   /// Everything, from 0 with stride 1.
   bool isWhole(std::span<const int64_t> of) const;

@@ -16,7 +16,7 @@ class Replay {
     for (size_t i = 0; i < ids.size(); ++i) values_[ids[i]] = values[i];
   }
 
-  /// What the block's "return" gives.
+  /// The operands of the block's "return".
   std::vector<Array> ops(const std::vector<Op>& list) {
     for (const Op& op : list) {
       if (op.name == "return") return arrays(op.operands);

@@ -20,7 +20,7 @@ class SourceLocationScope {
   bool outermost_;
 };
 
-/// In a replay: ops have the place where they were recorded, not that of the code that runs them.
+/// Used in a replay: ops get the place where they were recorded, not that of the code that runs them.
 class RecordedLocationScope {
  public:
   explicit RecordedLocationScope(const SourcePlace&);

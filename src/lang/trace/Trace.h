@@ -21,7 +21,7 @@
 
 namespace smalti::lang {
 
-/// What is recorded: a kernel's body, an index map, or a program of arrays.
+/// A recorded function: a kernel's body, an index map, or a program of arrays.
 struct TracedFunction {
   Function function;
   std::vector<std::optional<MemorySpace>> refs;  ///< by ValueId: the memory space of a Ref, nullopt for other values
@@ -33,8 +33,8 @@ struct TracedFunction {
 /// nest (an index map is traced on its own).
 class Trace : public Tracer {
  public:
-  /// `function`: what a transformation traces to run it again. Its ops stay as they are, and values of the tracers
-  /// around it become arguments, the `captures`.
+  /// `function`: traced by a transformation to be run again. Its ops are recorded unchanged, and values of the
+  /// surrounding tracers become arguments, the `captures`.
   enum class Kind : uint8_t { kernel, program, function };
   /// `what` stands in messages: "kernel 'matmul'", "the index map of x".
   explicit Trace(std::string what, Kind = Kind::kernel);

@@ -96,7 +96,7 @@ class TracerScope {
   Tracer* before_;
 };
 
-/// What the `tracer()` of a traced Array points to: each kind of tracer derives its own.
+/// The target of a traced Array's `tracer()`: each kind of tracer derives its own.
 struct TracedValue {
   uint64_t tracer;  ///< number of the tracer that made it
 };

@@ -38,7 +38,7 @@ class BatchTracer : public Tracer {
     auto* value = static_cast<TracedValue*>(a.tracer().get());
     return value->tracer == serial_ ? static_cast<BatchValue*>(value) : nullptr;
   }
-  /// With the examples along axis 0, under the tracer below.
+  /// The array with the examples along axis 0, under the tracer below.
   const Array* examplesOf(const Array& a) const {
     BatchValue* value = valueOf(a);
     if (!value) return nullptr;

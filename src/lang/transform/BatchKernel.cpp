@@ -19,7 +19,7 @@ bool isPassedWhole(MemorySpace space) {
          space == MemorySpace::semaphore;
 }
 
-/// What program_id and num_programs of the body ask for stays: the new axis is before theirs.
+/// Shifts the axes of program_id and num_programs of the body, since the new axis precedes them.
 void shiftGridAxes(std::vector<Op>& ops) {
   for (Op& op : ops) {
     if (op.name == "program_id" || op.name == "num_programs")

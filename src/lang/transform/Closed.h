@@ -40,13 +40,13 @@ ClosedCall closeRegions(const OpCall&);
 /// The op again under the tracer in force, with these inputs.
 std::vector<Array> bindAgain(const ClosedCall&, std::span<const Array> inputs);
 
-/// What stands for the captures of the region in a list with one entry per input.
+/// The entries of the region's captures in a list with one entry per input.
 template <class List>
 auto capturesOf(const ClosedRegion& region, const List& inputs) {
   return std::vector(inputs.begin() + region.firstCapture, inputs.begin() + region.firstCapture + region.numCaptures);
 }
 
-/// Which of its arguments the function uses.
+/// Flags of the arguments that the function uses.
 Mask usedArguments(const TracedFunction&);
 
 }  // namespace smalti::lang

@@ -55,7 +55,7 @@ Arrays regionJvp(const ClosedRegion& region, std::span<const Array> inputs, std:
   return flat(jvp(functionOf(region), arguments, given), mask);
 }
 
-/// Which results of a region have tangents.
+/// Flags of a region's results that have tangents.
 Mask regionHas(const ClosedRegion& region, Mask arguments, const Mask& inputs) {
   append(arguments, capturesOf(region, inputs));
   return dependent(*region.function, arguments, Through::floats);
@@ -75,7 +75,7 @@ Differentiated jvpIf(const ClosedCall& c, std::span<const MaybeZero> tangents) {
 Differentiated jvpCheckpoint(const ClosedCall& c, std::span<const MaybeZero> tangents) {
   const ClosedRegion& r = c.regions[0];
   const Mask has = nonzero(tangents), mask = regionHas(r, part(has, 0, c.numOperands), has);
-  // The tangents come in as operands, so that they are arguments of the region and what is around it stays out.
+  // The tangents are passed as operands, so that they are arguments of the region and it captures nothing.
   Arrays operands(c.inputs.begin(), c.inputs.begin() + static_cast<ptrdiff_t>(c.numOperands));
   for (size_t i = 0; i < c.numOperands; ++i)
     if (has[i]) operands.push_back(*tangents[i]);
@@ -91,7 +91,8 @@ Differentiated jvpCheckpoint(const ClosedCall& c, std::span<const MaybeZero> tan
   return unflat(bindRegions(*c.op, operands, types, {&region, 1}, c.at, c.attributes), mask);
 }
 
-/// Which carries have tangents, at the fixed point; `flagsOf` maps the flags of the carries to those of the results.
+/// Flags of the carries that have tangents, at the fixed point; `flagsOf` maps the flags of the carries to those of the
+/// results.
 template <class F>
 Mask fixpoint(Mask carries, const F& flagsOf) {
   for (;;) {
@@ -220,7 +221,7 @@ Mask regionBatched(const ClosedRegion& region, Mask arguments, const Mask& input
   return dependent(*region.function, arguments, Through::everything);
 }
 
-/// The region on all examples; its results are batched where `mask` says so, and nowhere else.
+/// The region on all examples; exactly the results in `mask` are batched.
 Arrays regionBatch(const ClosedRegion& region, std::span<const Array> inputs, const Mask& isBatched, Arrays arguments,
                    Mask batchedArguments, const Mask& mask, int64_t size) {
   append(arguments, capturesOf(region, inputs));

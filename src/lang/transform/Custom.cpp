@@ -204,7 +204,7 @@ std::vector<ArrayType> resultTypes(const Functional& f, std::span<const Array> o
   return types;
 }
 
-/// Where nothing transforms, the call is its function.
+/// Without a transformation, the call is its function.
 std::vector<Array> callCustom(const std::shared_ptr<const CustomFunction>& custom, std::span<const Array> operands) {
   const Trace* trace = Trace::current();
   const bool isRecorded = trace && trace == &Tracer::current();

@@ -8,7 +8,7 @@
 
 namespace smalti::lang {
 
-/// What an op "custom_function" calls. Where nothing transforms it, it is its function.
+/// The callee of an op "custom_function". Without a transformation, it is its function.
 class CustomFunction {
  public:
   virtual ~CustomFunction() = default;
@@ -20,7 +20,7 @@ class CustomFunction {
   virtual std::vector<Array> batch(const OpCall&, const Mask& isBatched, int64_t size) const = 0;
 };
 
-/// In a kernel: the ops of the function.
+/// Lowers the op in a kernel to the ops of the function.
 void lowerCustomFunction(DialectLowering&, const Op&);
 
 /// The op, under the tracer in force.

@@ -1,4 +1,4 @@
-// Which results of a traced function depend on which of its arguments.
+// Determines which results of a traced function depend on which of its arguments.
 #pragma once
 
 #include "lang/trace/Trace.h"

@@ -7,7 +7,8 @@
 namespace smalti::lang {
 namespace {
 
-constexpr int kMaxNested = 200;
+/// Each level of vmap runs the rules of all levels above it: 200 of them overflow a stack of 8 MiB.
+constexpr int kMaxNested = 100;
 thread_local int tNested = 0;
 
 }  // namespace

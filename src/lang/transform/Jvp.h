@@ -17,7 +17,7 @@ Differentiated jvp(const Functional&, std::span<const Array> primals, std::span<
 
 /// The tangent, or zeros of the type.
 Array instantiated(const MaybeZero&, const ArrayType&);
-/// Which are not zero.
+/// Flags of the tangents that are not zero.
 Mask nonzero(std::span<const MaybeZero>);
 /// The results of a function of primals and tangents: results, then the tangents that are flagged, zeros among them.
 std::vector<Array> flat(const Differentiated&, const Mask&);

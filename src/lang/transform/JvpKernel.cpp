@@ -156,7 +156,7 @@ class BodyJvp {
     tangentRefs_[result] = trace_.recordRef(record, operands, type(result), *body_.refs[result], op.attributes);
   }
 
-  /// Which values have tangents around a region: all that may.
+  /// Flags of the values that have tangents around a region: all floats.
   Mask floats(std::span<const ValueId> ids) const {
     Mask mask;
     for (const ValueId v : ids) mask.push_back(is_float(type(v).dtype));

@@ -129,7 +129,8 @@ std::vector<Array> linearizeCheckpoint(Linearizer& linearizer, const ClosedCall&
 
 namespace {
 
-/// Which carries of a body are unknown, at the fixed point; `flagsOf` maps the carries' flags to those of the results.
+/// Flags of a body's carries that are unknown, at the fixed point; `flagsOf` maps the carries' flags to those of the
+/// results.
 template <class F>
 Mask unknownCarries(Mask carries, const F& flagsOf) {
   for (;;) {
@@ -214,7 +215,7 @@ Arrays linearizeTracedFor(Linearizer& linearizer, const ClosedCall& c, const Mas
 
 }  // namespace
 
-/// As a scan over the indices.
+/// Linearises the loop as a scan over the indices.
 std::vector<Array> linearizeFor(Linearizer& linearizer, const ClosedCall& c, const Mask& isLinear) {
   const size_t n = c.results.size();
   const auto lower = concreteInteger(c.inputs[0]), upper = concreteInteger(c.inputs[1]);
@@ -338,7 +339,7 @@ class LinearScan {
     const Region region{arguments,
                         [&](std::span<const Array> inside) { return step(inside, numCarryCts, numCarry, hasY); }};
     const Arrays made = bindScan(operands, numCarry, length_, !reverse_, types, region, c_.at);
-    // In the order of the inputs: carries, what is scanned, captures.
+    // In the order of the inputs: carries, scanned arrays, captures.
     std::vector<MaybeZero> all;
     size_t carry = 0, capture = numCarryCts, x = numCarry;
     for (size_t i = 0; i < inputs_.size(); ++i) {

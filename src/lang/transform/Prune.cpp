@@ -47,7 +47,7 @@ class Pruning {
     });
   }
 
-  /// What the block needs for those of its results that stay.
+  /// The values that the block needs for the results that are kept.
   Used needs(Block block, const Mask& keep) const {
     Used used;
     filter(block.ops.back().operands, keep);

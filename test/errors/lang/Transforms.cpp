@@ -112,7 +112,7 @@ static Array endless(const Array& x) {
 //   108 |   return pl::jit([](const Array& x) { return endless(x); })(x);
 //       |                 ^
 //    in function 'main'
-//   need: at most 200 transformations inside each other
+//   need: at most 100 transformations inside each other
 //   have: one more: a function that transforms itself is traced for ever
 //   help: recursion needs a condition that C++ knows; use while_loop for what is computed
 WRONG_PROGRAM(recursion) { endless(pl::ones({4})); }

@@ -160,6 +160,47 @@ TEST(Loops, CarriesThatChangeTheirTypeAreRefused) {
             "SM6122");
 }
 
+TEST(Loops, ScansThatLoseACarryAreRefused) {
+  const auto scan = [] {
+    using Arrays = std::vector<pl::Array>;
+    return pl::scan([](const Arrays& c, const pl::Array& x) { return std::pair{Arrays{c[0] + x}, x}; },
+                    Arrays{pl::zeros({}), pl::ones({})}, pl::arange(4, pl::f32));
+  };
+  const auto done = pl::attempt([&] { (void)scan(); });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, "SM6122");
+  EXPECT_EQ(done.error().message, "the body of a scan returns a different number of values than it carries");
+  EXPECT_EQ(done.error().need + " / " + done.error().have, "2 values / 1");
+}
+
+// The body gives a weakly typed carry another dtype: it is converted before the scan.
+TEST(Loops, ScansConvertWeaklyTypedCarries) {
+  const pl::Array xs = pl::ones({4, 3}, pl::bf16);
+  const auto f = [&](const pl::Array& x) {
+    return pl::scan([](const pl::Array& c, const pl::Array& s) { return std::pair{c + s, s}; }, pl::full({3}, 0), x)
+        .first;
+  };
+  EXPECT_EQ(f(xs).dtype(), pl::bf16);
+  EXPECT_EQ(pl::astype(f(xs), pl::f32).as<float>()[1], 4);
+  EXPECT_EQ(pl::astype(pl::jit(f)(xs), pl::f32).as<float>()[1], 4);
+}
+
+TEST(Loops, StepsAreNumbersOf32Bits) {
+  for (const int64_t step : {INT64_MAX, INT64_MIN})
+    EXPECT_EQ(codeOf([&] { pl::loop(0, 3, [](const pl::Array&) {}, {.step = step}); }), "SM6121");
+}
+
+/// As in JAX, a predicate may be any number, known or traced.
+TEST(Loops, FloatsArePredicates) {
+  const auto chosen = [](float p) {
+    return pl::cond(pl::full({}, p), [] { return pl::full({}, 1); }, [] { return pl::full({}, 2); }).as<int32_t>()[0];
+  };
+  EXPECT_EQ(chosen(0.5f), 1);
+  EXPECT_EQ(chosen(0), 2);
+  EXPECT_EQ(codeOf([] { return pl::cond(pl::ones({2}), [] { return pl::ones({}); }, [] { return pl::ones({}); }); }),
+            "SM6115");
+}
+
 TEST(Loops, WrongBoundsAreRefused) {
   const auto code = [](const auto& body) {
     return codeOf([&] {

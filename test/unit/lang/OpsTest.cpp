@@ -6,11 +6,13 @@
 #include <functional>
 #include <limits>
 
+#include "Helpers.h"
 #include "smalti/smalti.h"
 
 namespace pl = smalti;
 using pl::_;
 using pl::Array;
+using smalti::testing::codeOf;
 
 namespace {
 
@@ -303,6 +305,67 @@ TEST(OpsErrors, SM6307_ReachesOutsideTheOperand) {
   ASSERT_FALSE(sliced);
   EXPECT_EQ(sliced.error().code, "SM6307");
   EXPECT_EQ(sliced.error().need, "0 <= start <= limit <= 8 in axis 0");
+}
+
+/// As in JAX, a dtype that is given is meant: it is not weak, whatever the number's own.
+TEST(Ops, ArraysFilledWithADtypeAreNotWeak) {
+  EXPECT_FALSE(pl::full({3}, 1.5f, pl::f32).weak_type());
+  EXPECT_FALSE(pl::full({3}, 300, pl::i32).weak_type());
+  EXPECT_TRUE(pl::full({3}, 1.5f).weak_type());
+  const Array bytes = pl::full({3}, 1, pl::u8);
+  EXPECT_EQ((pl::full({3}, 300, pl::i32) + bytes).as<int32_t>()[0], 301);
+  // A sum of bf16 ones ends at 256 if its accumulator is bf16.
+  const Array sum = pl::fori_loop(
+      0, 512, [](auto, const Array& c) { return c + pl::ones({4}, pl::bf16); }, pl::full({4}, 0.f, pl::f32));
+  EXPECT_EQ(sum.as<float>()[0], 512);
+}
+
+TEST(Ops, PowersAndTilesOfExtremeNumbers) {
+  EXPECT_EQ(pl::integer_pow(pl::full({}, 2.f), INT32_MIN).as<float>()[0], 0);
+  EXPECT_EQ(pl::integer_pow(pl::full({}, 2.f), -2).as<float>()[0], 0.25f);
+  const Array tiled = pl::tile(pl::arange(6, pl::f32), {2});
+  EXPECT_EQ(tiled.shape(), (pl::Shape{12}));
+  EXPECT_EQ(tiled.as<float>()[7], 1);
+  EXPECT_EQ(codeOf([] { return pl::tile(pl::ones({4}), {int64_t{1} << 62}); }), "SM6307");
+  EXPECT_NE(codeOf([] { return pl::tile(pl::ones({4}), {int64_t{1} << 45}); }), "");
+}
+
+TEST(OpsErrors, ComplexNumbersKeepTheirImaginaryPart) {
+  const Array c = pl::astype(pl::ones({2}), pl::c64);
+  EXPECT_EQ(codeOf([&] { return pl::exp(c); }), "SM6302");
+  EXPECT_EQ(codeOf([&] { return c * 2.5f; }), "SM6302");
+  EXPECT_EQ(codeOf([&] { return c + pl::ones({2}); }), "SM6302");
+  EXPECT_EQ(codeOf([&] { return c / c; }), "SM6302");
+}
+
+TEST(OpsErrors, NumbersOutsideOfTheirRangeAreRefused) {
+  const auto refusal = [](const auto& work) {
+    const auto done = pl::attempt([&] { (void)work(); });
+    return done ? std::string() : done.error().code + ": " + done.error().message + ", " + done.error().have;
+  };
+  EXPECT_EQ(refusal([] { return pl::multiple_of(8, 0); }), "SM6307: 'multiple_of' needs a positive number, 0");
+  EXPECT_EQ(refusal([] { return pl::fold_in(pl::random_key(1), pl::arange(3)); }),
+            "SM6307: 'fold_in' takes one number, i32[3]");
+  EXPECT_EQ(codeOf([] { return pl::fold_in(pl::random_key(1), 0.5f); }), codeOf([] { return pl::random_key(0.5f); }));
+  const auto inKernel = [&](const auto& body) {
+    const auto call = pl::pallas_call(
+        [&](pl::Ref x, pl::Ref o) {
+          body(x);
+          o[_] = x[_];
+        },
+        {.out_shape = pl::ShapeDtype{{128, 128}, pl::f32}});
+    return refusal([&] { return call(numbers({128, 128})); });
+  };
+  EXPECT_EQ(inKernel([](pl::Ref x) { pl::matmul_push_rhs(x[_], -1, 0); }),
+            "SM6307: the staging register of 'matmul_push_rhs' is below 0, -1");
+  EXPECT_EQ(inKernel([](pl::Ref x) { pl::matmul_push_rhs(x[_], 0, -2); }),
+            "SM6307: the matrix unit of 'matmul_push_rhs' is below 0, -2");
+  EXPECT_EQ(inKernel([](pl::Ref x) { pl::matmul_acc_lhs(-1, x[_], 0); }),
+            "SM6307: the accumulator of 'matmul_acc_lhs' is below 0, -1");
+  EXPECT_EQ(inKernel([](pl::Ref x) { pl::matmul_lhs_fifo(x[_], 0, -1); }),
+            "SM6307: the staging register of 'matmul_lhs_fifo' is below 0, -1");
+  EXPECT_EQ(inKernel([](pl::Ref) { (void)pl::matmul_pop_fifo({128, 128}, pl::f32, -1); }),
+            "SM6307: the matrix unit of 'matmul_pop_fifo' is below 0, -1");
 }
 
 /// Index i is i modulo the size, whatever the size: as numpy's take_along_axis for those of the array.

@@ -257,6 +257,23 @@ auto kernelOf(const F& f) {
   return [call](const Array& x) -> Array { return call(x); };
 }
 
+// Blocks of elements may reach beyond their array, as long as no element there matters.
+TEST(Transforms, BlocksOfElementsBeyondTheEdgeHaveGradients) {
+  const pl::ShapeDtype shape{{24, 128}, pl::f32};
+  const pl::BlockSpec whole{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
+  const pl::BlockSpec wide{{pl::Element{10}, pl::Element{128}}, [](auto i) { return std::tuple{i * 8, 0}; }};
+  const auto reads = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[{pl::ds(0, 8)}] * x[{pl::ds(0, 8)}]; },
+                                     {.out_shape = shape, .grid = {3}, .in_specs = {wide}, .out_specs = {whole}});
+  const auto writes =
+      pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::concatenate({x[_] * x[_], x[{pl::ds(0, 2)}]}); },
+                      {.out_shape = shape, .grid = {3}, .in_specs = {whole}, .out_specs = {wide}});
+  const Array x = numbers({24, 128});
+  for (const auto& call : {reads, writes}) {
+    expectEqual(call(x), x * x);
+    expectEqual(pl::grad([&](const Array& v) { return pl::sum(Array(call(v))); })(x), 2 * x);
+  }
+}
+
 TEST(Transforms, CustomDerivativesHoldInKernels) {
   const auto tripled =
       pl::custom_vjp([](const Array& x) { return x * x; }, [](const Array& x) { return std::pair{x * x, x}; },

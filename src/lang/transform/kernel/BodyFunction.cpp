@@ -250,7 +250,7 @@ std::vector<ValueId> BodyFunction::writtenIn(std::span<const Block> regions) con
   return roots;
 }
 
-/// What the block returns, and the memory that it wrote; the memory around it stays.
+/// The block's results, and the memory that it wrote; the surrounding memory does not change.
 std::vector<Array> BodyFunction::inRegion(const Block& block, std::span<const ValueId> roots,
                                           std::span<const Array> state) {
   const Memory before = memory_;

@@ -17,7 +17,7 @@ namespace smalti::lang {
 /// float is an f64.
 std::string whyNoFunction(const TracedFunction&, bool wide = false);
 
-/// What computes a body.
+/// The parameters with which a body is computed.
 struct BodyOptions {
   std::vector<Array> grid, gridSizes;  ///< of program_id and num_programs
   bool wide = false;                   ///< every float is an f64
@@ -38,7 +38,7 @@ class BodyFunction {
   std::vector<Array> run(Memory& memory);
 
  private:
-  /// What a Ref is made of: memory, a part of another Ref, or one of several.
+  /// The origin of a Ref: memory, a part of another Ref, or one of several.
   struct View {
     std::optional<PartOf> part;
     std::vector<ValueId> of;

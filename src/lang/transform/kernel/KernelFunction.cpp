@@ -21,13 +21,15 @@ struct Padded {
     if (!o.windowed) return;
     for (size_t i = 0; i < shape.size(); ++i) {
       const BlockDim& d = o.block[i];
-      before[i] = d.kind == BlockDim::Kind::element ? d.padding.first : 0;
+      before[i] = d.kind == BlockDim::Kind::element ? d.padding.first + beyond(d) : 0;
       if (d.kind == BlockDim::Kind::element)
-        shape[i] += d.padding.first + d.padding.second;
+        shape[i] += d.padding.first + d.padding.second + 2 * beyond(d);
       else if (d.kind == BlockDim::Kind::blocked && d.size > 0)
         shape[i] = (shape[i] + d.size - 1) / d.size * d.size;
     }
   }
+  /// A block that starts at any element may reach so far beyond the array and its padding, at both ends.
+  static int64_t beyond(const BlockDim& d) { return std::max<int64_t>(d.size - 1, 0); }
   /// Elements beyond the edge have the value at the edge, as constants: zeros could be divided by, and a cotangent of 0
   /// times an infinity is not a number.
   Array with(const Array& a) const {
@@ -124,7 +126,7 @@ class GridLoop {
     return indices;
   }
 
-  /// Where the block of the operand begins.
+  /// The first element of the operand's block in the array with its edge.
   std::vector<Operand> startsOf(const TracedOperand& o, const Arrays& indices) const {
     BodyFunction map(*o.indexMap, {.grid = {}, .gridSizes = {}, .wide = wide_});
     BodyFunction::Memory memory;
@@ -134,8 +136,13 @@ class GridLoop {
     const Arrays blocks = map.run(memory);
     std::vector<Operand> starts;
     for (size_t i = 0; i < blocks.size(); ++i) {
-      const bool counts = o.block[i].kind == BlockDim::Kind::blocked && o.block[i].size != 1;
-      starts.emplace_back(counts ? blocks[i] * static_cast<int>(o.block[i].size) : blocks[i]);
+      const BlockDim& d = o.block[i];
+      if (d.kind == BlockDim::Kind::element && Padded::beyond(d) > 0)
+        starts.emplace_back(blocks[i] + static_cast<int>(Padded::beyond(d)));
+      else if (d.kind == BlockDim::Kind::blocked && d.size != 1)
+        starts.emplace_back(blocks[i] * static_cast<int>(d.size));
+      else
+        starts.emplace_back(blocks[i]);
     }
     return starts;
   }

@@ -13,9 +13,9 @@ namespace smalti::lang {
 /// With `wide`: not a function of arrays whose floats are all f64.
 std::string whyNoFunction(const TracedKernel&, std::span<const Array> operands, bool wide = false);
 
-/// The results of the call, under the tracer in force. Unwritten memory is zero; what
-/// blocks reach beyond the edge of an array is what lies at the edge, and has no derivative. With `wide` every float is
-/// an f64, in the body too.
+/// The results of the call, under the tracer in force. Unwritten memory is zero; the
+/// elements of a block beyond the edge of an array have the value at the edge, without a derivative. With `wide` every
+/// float is an f64, in the body too.
 std::vector<Array> runAsFunction(const TracedKernel&, std::span<const Array> operands, bool wide = false);
 
 /// The results in f64, of which nothing is rounded: the setting `numerics` "f64". Error SM7114 where the kernel is no

@@ -61,7 +61,7 @@ SMALTI_SLOPE2(powerFirst) {
   return t * where(b == 0.0, full_like(a, 0), b * pow(a, exponent));
 }
 SMALTI_SLOPE2(powerSecond) {
-  // As in JAX: where the base is 0 the logarithm is taken of 1.
+  // As in JAX, the logarithm of a base 0 is replaced by that of 1.
   return t * (smalti::log(where(a == 0.0, full_like(a, 1), a)) * y);
 }
 SMALTI_SLOPE2(itself) { return t; }

@@ -57,7 +57,7 @@ namespace smalti::lang {
 Differentiated jvpSelect(const OpCall&, Tangents);
 std::vector<MaybeZero> transposeAdd(const OpCall&, const Mask&, Tangents);
 std::vector<MaybeZero> transposeSubtract(const OpCall&, const Mask&, Tangents);
-/// Of what passes no derivative.
+/// The transposition of ops that pass no derivative.
 std::vector<MaybeZero> transposeZero(const OpCall&, const Mask&, Tangents);
 std::vector<MaybeZero> transposeNegate(const OpCall&, const Mask&, Tangents);
 std::vector<MaybeZero> transposeMultiply(const OpCall&, const Mask&, Tangents);

@@ -29,7 +29,7 @@ Differentiated jvpReduceExtreme(const OpCall& call, Tangents tangents) {
   return {{y}, {div(sum(*tangents[0] * is, axes), sum(is, axes))}};
 }
 
-/// As the product of halves: no quotient, so that zeros do no harm.
+/// Computed from products of halves instead of quotients, so that zeros are harmless.
 Differentiated jvpReduceProd(const OpCall& call, Tangents tangents) {
   const Axes64& axes = axesOf(call);
   Axes64 order = axes;

@@ -25,7 +25,7 @@ Differentiated jvpUnary(const OpCall& call, Tangents tangents) {
   return {{y}, {tangents[0] ? MaybeZero(slope(*tangents[0], call.operands[0], y)) : std::nullopt}};
 }
 
-/// Of two operands of one type.
+/// The slope of an op of two operands of one type.
 using Slope2 = Array (*)(const Array& tangent, const Array& a, const Array& b, const Array& y);
 template <Slope2 first, Slope2 second>
 Differentiated jvpBinary(const OpCall& call, Tangents tangents) {
