@@ -1,4 +1,4 @@
-"""What benchmarks of JAX programs share."""
+"""Functions that benchmarks of JAX programs share."""
 
 import functools
 import time
@@ -9,7 +9,7 @@ from smalti import _smalti
 
 
 def best(f, repeats=7):
-    """Seconds of one call, the least of some; the first one compiles and does not count."""
+    """Seconds of one call, the shortest of several; the first one compiles and does not count."""
     jax.block_until_ready(f())
     times = []
     for _ in range(repeats):

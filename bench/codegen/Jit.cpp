@@ -1,4 +1,4 @@
-// How long from an LLVM module to code that runs: the first of the process, then medians.
+// The time from an LLVM module to executable code: the first one of the process, then medians.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-"""Actors: processes that hold one piece of work and time it on request (the protocol stands in actor/Actor.h)."""
+"""Actors: processes that hold one piece of work and time it on request (actor/Actor.h defines the protocol)."""
 
 import glob
 import os
@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def cpus_for(threads):
-    """The CPUs that actors of so many threads run on: the last ones, since the first serves interrupts."""
+    """The CPUs of actors with this number of threads: the last ones, since the first one serves interrupts."""
     return sorted(os.sched_getaffinity(0))[-threads:]
 
 
@@ -22,7 +22,7 @@ class Lost(Exception):
 
 
 def settle(cpus, realtime):
-    """In a new process: its CPUs; and before all others, in turn with its own threads, when the machine is not quiet."""
+    """Sets the CPUs of a new process; with `realtime`, it runs before all others, round robin among its own threads."""
     os.sched_setaffinity(0, cpus)
     if realtime:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
@@ -58,7 +58,7 @@ class Actor:
         return answer.decode()
 
     def prepare(self, spec, timeout=60):
-        """None, or why this actor cannot do it."""
+        """None, or the reason why this actor does not support it."""
         answer = self.ask(f"prepare {spec}", timeout)
         return None if answer.startswith("ok") else answer.removeprefix("no ")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our cpu target against MKL, oneDNN, OpenBLAS, Eigen, libxsmm, ggml, XLA and PyTorch, interleaved, between loops at the
+"""Our cpu target compared with MKL, oneDNN, OpenBLAS, Eigen, libxsmm, ggml, XLA and PyTorch, interleaved, between loops at the
 machine's limits."""
 
 import argparse
@@ -19,16 +19,16 @@ from actors import HERE, Actor, Lost, commands, cpus_for, environment
 from rows import ROWS
 
 CLEAN = 0.95        # of the best rate of the limit's loop so far
-TOTAL_SECONDS = 520  # that all workloads may take: rows are measured for less when the clock runs ahead
-FIRST_LIMITS = 5    # steps of the limit's loop before the first round: what it can do is known then
-TRIES = 5           # steps of an actor in its turn, until one is between clean limits
-LONG_SECONDS = 0.03  # no second try for steps that take as long: a disturbance is a small part of them
-GRACE_SECONDS = 3   # over its time that a row may take for three rounds, with second tries: then one without must do
-SETTLE_SECONDS = 0.02  # for idle threads of the last actor to go to sleep: XLA's keep one core busy for milliseconds
+TOTAL_SECONDS = 520  # for all workloads: rows are measured for a shorter time if the run is late
+FIRST_LIMITS = 5    # steps of the limit's loop before the first round, to find its best rate
+TRIES = 5           # steps of an actor per turn at most, until one is between clean limits
+LONG_SECONDS = 0.03  # longer steps are not repeated: a disturbance is a small part of them
+GRACE_SECONDS = 3   # that a row may take in excess of its time for three rounds with repeated steps; after that one round suffices
+SETTLE_SECONDS = 0.02  # until idle threads of the last actor sleep: XLA's keep one core busy for milliseconds
 
 
 class Stage:
-    """The actors of one number of threads, started when they are first needed."""
+    """The actors for one number of threads, each started when it is first needed."""
 
     def __init__(self, peers, threads, target, realtime, baseline=None):
         self.peers, self.threads, self.realtime = peers, threads, realtime
@@ -103,7 +103,7 @@ class Turn:
 
 
 def take_turn(stage, row, name, before, last):
-    """The least disturbed of a few steps: a short one next to a slow limit is taken again."""
+    """The least disturbed of a few steps: a short one next to a slow limit is repeated."""
     turns = []
     while not turns or (not stage.is_clean(turns[-1].quiet) and len(turns) < TRIES
                         and turns[-1].seconds < LONG_SECONDS and time.monotonic() < last):
@@ -116,7 +116,7 @@ def take_turn(stage, row, name, before, last):
 
 
 def rounds(stage, row, names, seconds):
-    """Rounds in which every actor has its turn: lists of Turn in the order of `names`."""
+    """Rounds in which every actor has one turn: lists of Turn in the order of `names`."""
     taken, end = [], time.monotonic() + seconds
     before = max(stage.limit_rate() for _ in range(FIRST_LIMITS))
     last = end + GRACE_SECONDS
@@ -130,7 +130,7 @@ def rounds(stage, row, names, seconds):
 
 
 def medians(stage, row, taken, at, peak):
-    """Of actor number `at` against number 0 over the rounds in which both were between clean limits."""
+    """Medians of actor `at` and of actor 0 over the rounds in which both were between clean limits."""
     quiet = lambda turns: min(turns[0].quiet, turns[at].quiet)
     work = row.flops if row.latency else row.amount * row.limit_unit
     cap = peak / row.flops * work if row.flop_limit else math.inf  # of the limit's rate, by the multiply-adds
@@ -138,7 +138,7 @@ def medians(stage, row, taken, at, peak):
     fraction = lambda turn: work / turn.seconds / limit(turn)
 
     good = [turns for turns in taken if stage.is_clean(quiet(turns))]
-    # On a busy machine no round may be clean: then the third of them that was disturbed least, reported as 0 clean ones.
+    # If no round is clean, as on a busy machine, the least disturbed third of them, reported as 0 clean rounds.
     used = good or sorted(taken, key=quiet, reverse=True)[:(len(taken) + 2) // 3]
     middle = lambda of: statistics.median(of(turns) for turns in used)
     if row.latency:
@@ -152,7 +152,7 @@ def medians(stage, row, taken, at, peak):
 
 
 def limit(row, rate, figure):
-    """What the row's figure would be at the rate of the limit's loop."""
+    """The row's figure at the rate of the limit's loop."""
     if not row.latency:
         return rate / row.limit_unit * 1e-9
     return figure(row.flops / rate) if row.flops else None
@@ -166,13 +166,13 @@ def same(ours, theirs, tolerance):
 
 
 def measure(stage, row, seconds, note):
-    """JSON rows of one workload: one for each peer that can do it."""
+    """JSON rows of one workload: one for each peer that supports it."""
     names = []
     peak = stage.peak_rate(row.flop_limit)
     if not stage.prepare_limit(row.limit):
         note(f"{row.workload}: no loop for its limit ({row.limit}) on this processor")
         return []
-    # Our side comes first among the names; but it is prepared last, since a peer may write the module that it runs.
+    # Our actor is the first name, but is prepared last, since a peer may write the module that it runs.
     for name in (*row.peers, row.ours):
         if name not in stage.commands:
             continue
@@ -222,15 +222,15 @@ def measure(stage, row, seconds, note):
 def main():
     parser = argparse.ArgumentParser(prog="./do bench cpu", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer workloads, fewer rounds: under two minutes")
-    parser.add_argument("--json", metavar="FILE", help="write the figures here, and docs/performance.md when they are all there are")
-    parser.add_argument("--only", metavar="TEXT", action="append", help="workloads whose name has this in it; may be given again")
+    parser.add_argument("--json", metavar="FILE", help="write the figures here, and docs/performance.md if all rows were measured")
+    parser.add_argument("--only", metavar="TEXT", action="append", help="workloads whose name contains this; may be repeated")
     parser.add_argument("--threads", choices=("one", "all", "both"), default="both")
     parser.add_argument("--peers", metavar="A,B", help="only these peers ('' for none)")
     parser.add_argument("--baseline", metavar="FOLDER", type=pathlib.Path,
                         help="another version's build folder (its bin and lib): measured interleaved with ours, "
                              "without peers unless --peers names some")
     parser.add_argument("--seconds", type=float, help="measuring time of one workload")
-    parser.add_argument("--target", default="cpu", help="of our side (default: cpu)")
+    parser.add_argument("--target", default="cpu", help="of our actor (default: cpu)")
     parser.add_argument("--realtime", action="store_true",
                         help="run before everything else on the machine, as root: for machines that are not quiet")
     parser.add_argument("--list", action="store_true", help="name the workloads")

@@ -41,7 +41,7 @@ def number(value):
 
 
 def bar(row):
-    """█ Smalti, ┃ the best peer, │ the limit; of times: Smalti and the peer, relative to the longer."""
+    """█ Smalti, ┃ the best peer, │ the limit; for times: Smalti and the peer, relative to the longer one."""
     slow = max(row["ours"] or 0, row["peer_rate"] or 0)
     top = slow if latency(row) else row["limit"] or slow
     if not top:
@@ -73,58 +73,58 @@ def table(rows):
 
 
 def bounds(rows):
-    """Sentences on what the limits of this run permit where the fraction alone does not show it."""
+    """Sentences about what the limits of this run permit, where the fraction alone does not show it."""
     best = {(r["workload"], r["threads"]): r for r in rows}
     said = []
     for row in rows:
         whole = row["workload"].startswith(("interpret=True: ", "MiniLM"))
         if whole and row["peer"] and row["limit"] and row["threads"] == 1:
-            said.append(f"{row['workload'].removeprefix('interpret=True: ')}: {number(row['peer_rate'])} ms by {row['peer']}, "
-                        f"{number(row['limit'])} ms for its multiply-adds alone: {number(row['peer_rate'] / row['limit'])} times "
-                        "faster at most.")
+            said.append(f"{row['workload'].removeprefix('interpret=True: ')}: {number(row['peer_rate'])} ms with {row['peer']}, "
+                        f"{number(row['limit'])} ms for the multiply-adds alone: a speed-up of {number(row['peer_rate'] / row['limit'])} "
+                        "at most.")
     exponentials = best.get(("exp 64x1024, in cache", 1))
     for size in (64, 128):
         attention = best.get((f"attention f32, 2048 keys, size {size}", 1))
         if exponentials and attention:
             products, exp = 4 * size / attention["limit"], 1 / exponentials["ours"]  # ns for a score
-            said.append(f"attention f32, size {size}: exp alone, on the ports that multiply and add, takes {exp:.3f} ns for a "
-                        f"score, its products {products:.2f} ns: a fraction of {products / (products + exp):.2f} at most, before "
+            said.append(f"attention f32, size {size}: exp alone, on the ports that multiply and add, takes {exp:.3f} ns per "
+                        f"score, the products {products:.2f} ns: a fraction of {products / (products + exp):.2f} at most, before "
                         "maxima, sums and rescaling.")
     for (workload, threads), pages in best.items():
         whole = best.get((workload.replace("pages of 16", "16384 keys"), threads))
         if workload.startswith("decode ") and workload.endswith("pages of 16") and whole and pages["limit"] and whole["limit"]:
-            said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: memory gives {number(pages['limit'])} "
-                        f"GB/s of pages in the table's order, {number(whole['limit'])} GB/s of keys that follow each other: "
-                        f"{pages['limit'] / whole['limit']:.2f} of it.")
+            said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: memory delivers "
+                        f"{number(pages['limit'])} GB/s page by page in table order, {number(whole['limit'])} GB/s of consecutive keys: "
+                        f"a ratio of {pages['limit'] / whole['limit']:.2f}.")
     for (workload, threads), row in best.items():
         if row.get("flop_limit") and row.get("loop_limit"):
-            said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: memory gives {number(row['loop_limit'])} "
-                        f"GB/s, the multiply-adds alone, at their limit, take the keys and values of "
-                        f"{number(row['flop_limit'])} GB/s: the limit is the lesser of them.")
+            said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: memory delivers "
+                        f"{number(row['loop_limit'])} GB/s of keys and values, and the multiply-adds alone can use "
+                        f"{number(row['flop_limit'])} GB/s: the lower rate is the limit.")
     if any(row.get("flop_limit") for row in best.values()):
-        said[-1] += ("\n  (A key and its value are 256 elements, of which two products with 8 queries make 4,096 flops: 4 per byte of f32, "
+        said[-1] += ("\n  (A key and its value have 256 elements; their two products with 8 queries take 4,096 flops: 4 per byte of f32, "
                      "8 of bf16.)")
     near, far = best.get(("softmax 64x1024, in cache", 1)), best.get(("softmax 16384x1024, DRAM", 1))
     if near and far and far["limit"]:
-        said.append(f"softmax from DRAM: computing takes one core {number(far['limit'] / near['ours'])} times as long as copying: a "
+        said.append(f"softmax from DRAM: on one core, computing takes {number(far['limit'] / near['ours'])} times as long as copying: a "
                     f"fraction of {min(1, near['ours'] / far['limit']):.2f} at most.")
     tanh, product = best.get(("tanh 64x1024, in cache", 1)), best.get(("matmul f32 1024", 1))
     if tanh and product and product["limit"]:
         factors, curve = 6 * 2 / product["limit"], 1 / tanh["ours"]  # ns for an element
-        said.append(f"gelu: tanh takes {curve:.3f} ns for an element as it is measured, the six multiplications around it "
-                    f"{factors:.3f} ns on the ports that it keeps busy: {number(1 / (curve + factors))} Gelem/s one after the other.")
+        said.append(f"gelu: tanh takes {curve:.3f} ns per element (measured), the six multiplications around it {factors:.3f} ns "
+                    f"on the same ports: {number(1 / (curve + factors))} Gelem/s for both in sequence.")
     for (workload, threads), wake in best.items():
         product = best.get(("matmul f32 512", threads))
         if workload.startswith("thread-pool wake-up latency") and product:
             ideal = 2 * 512**3 / product["limit"] * 1e-3  # µs
-            said.append(f"matmul f32 512 on {threads} threads: after a pause the threads start after {number(wake['ours'])} "
-                        f"µs on average, its multiply-adds take {number(ideal)} µs: a fraction of "
+            said.append(f"matmul f32 512 on {threads} threads: after a pause the threads take {number(wake['ours'])} µs to start "
+                        f"on average, the multiply-adds {number(ideal)} µs: a fraction of "
                         f"{ideal / (ideal + wake['ours']):.2f} at most, not counting cold caches.")
     return said
 
 
 def against_baseline(rows, enough=5, slower=0.98):
-    """A sentence on the speed of this version against the baseline's, over the rows with enough valid rounds."""
+    """A sentence that compares the speed of this version with the baseline's, over the rows with enough valid rounds."""
     clean = [r for r in rows if r["peer"] == "baseline" and r["ratio"] and r["clean_rounds"] >= enough]
     if not clean:
         return f"baseline: no row has {enough} valid rounds"
@@ -144,8 +144,8 @@ def page(rows, command):
            "medians of the valid rounds (without any, of the round with the least interference).",
            "",
            "- limit: the rate of that loop in these rounds: multiply-adds in f32, bf16 or int8 of operands in L1,",
-           "  or memory bandwidth (of decoding by pages: in pages of that size, in the order of the table; with 8 queries",
-           "  per key the rate at which multiply-adds alone take keys and values, if it is less); for times, the flops at that rate.",
+           "  or memory bandwidth (for paged decoding, read page by page in table order; with 8 queries per key, the rate at",
+           "  which the multiply-adds alone use keys and values, if it is lower); for times, the flops at that rate.",
            "- fraction: Smalti's rate divided by the limit.",
            "- speed-up: Smalti's rate divided by the peer's (of times: the peer's divided by Smalti's), best peer first.", "",
            "| workload | threads | Smalti | unit | limit | fraction | speed-up over peer | valid rounds |", "|---|---|---|---|---|---|---|---|"]

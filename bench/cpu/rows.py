@@ -7,24 +7,24 @@ GEMM_PEERS = ("MKL", "oneDNN", "OpenBLAS", "Eigen", "XLA", "PyTorch")
 
 @dataclasses.dataclass
 class Row:
-    workload: str           # as people read it
-    spec: str               # what actors are asked to prepare
+    workload: str           # the name in tables
+    spec: str               # the request to actors
     amount: float           # of work in one call
     unit: str               # of the rates
-    limit: str              # spec of the limit's loop
+    limit: str              # spec of the loop that measures the limit
     peers: tuple = ()
     threads: tuple = ("one", "all")
     quick: bool = False     # part of --quick
-    limit_unit: float = 1   # work of the limit's loop per unit of work: bytes per element, say
-    latency: bool = False   # the figure is a time; without flops the limit says only whether a round was clean
-    flops: float = 0        # of one call: a time has a limit then
-    flop_limit: str = ""    # spec of a loop of multiply-adds: the limit is the longer of the times for both loops' work
+    limit_unit: float = 1   # work of that loop per unit of work, such as bytes per element
+    latency: bool = False   # the figure is a time; without flops the limit only shows whether a round is clean
+    flops: float = 0        # of one call: gives a time a limit
+    flop_limit: str = ""    # spec of a loop of multiply-adds: the limit is the longer of the times of both loops
     ours: str = "ours"     # our actor
     tolerance: float = 1e-3  # of results against each peer's, relative to the largest element
 
 
 def matmuls():
-    # The library's blocks of 512 leave nothing to share at small sizes.
+    # At small sizes the library's blocks of 512 leave nothing for a second thread.
     halves = lambda n: f"bm={n // 2}" if n <= 512 else ""
     for n in (512, 1024, 2048, 4096, 1920, 3840):
         calls = " calls=1 " + halves(n) if n == 512 else ""  # with the wake-up latency of the pool
@@ -43,7 +43,7 @@ def blocks():
         yield Row(f"block {n}, dense", f"block n={n} steps=64", 2 * n**3, "GFLOP/s", "fma",
                   ("libxsmm", "MKL", "oneDNN", "OpenBLAS", "Eigen"), ("one",), quick=n == 128)
     for block, n in ((128, 1024), (256, 1024), (128, 2048), (256, 2048), (256, 4096)):
-        yield Row(f"blocks {block}, rows {n} apart", f"blocks n={n} block={block}", 2 * n**3, "GFLOP/s", "fma",
+        yield Row(f"block {block}, leading dimension {n}", f"blocks n={n} block={block}", 2 * n**3, "GFLOP/s", "fma",
                   ("libxsmm", "oneDNN"), ("one",), quick=(block, n) == (256, 1024))
 
 
@@ -52,7 +52,7 @@ def attention():
     for dtype, tolerance in (("f32", 1e-4), ("bf16", 2e-2)):
         for dim in (64, 128):
             for causal in (0, 1):
-                # Square blocks are cut along the diagonal; long rows of keys spare rescaling.
+                # Square blocks follow the diagonal; long blocks of keys need less rescaling.
                 blocks = "bq=256 bk=256" if causal else "bq=256 bk=1024"
                 name = f"attention {dtype}, 2048 keys, size {dim}" + (", causal" if causal else "")
                 yield Row(name, f"attention heads=4 length=2048 dim={dim} causal={causal} dtype={dtype} {blocks}",
@@ -63,7 +63,7 @@ def attention():
         read = 2 * 8 * 16384 * 128 * size
         yield Row(f"decode {dtype}, 16384 keys", f"attention heads=8 queries=1 length=16384 dim=128 dtype={dtype}", read,
                   "GB/s", "read", peers, quick=dtype == "f32", tolerance=tolerance)
-        # Eight queries share what is read: where memory is fast, their two products take longer.
+        # Eight queries share the keys and values read: if memory is fast, their two products take longer.
         yield Row(f"decode {dtype}, 8 queries per key",
                   f"attention heads=8 queries=8 length=16384 dim=128 dtype={dtype}", read, "GB/s", "read", peers,
                   tolerance=tolerance, flops=2 * 2 * 8 * 8 * 16384 * 128, flop_limit="fma" if dtype == "f32" else "bf16|fma")
@@ -72,8 +72,8 @@ def attention():
 
 
 def ragged():
-    """What an LLM server runs: JAX's ragged paged attention, 32 heads of queries on 8 of keys, bf16. Decoding is bound by
-    reading the cache, the others by the products, half of which a causal mask leaves out."""
+    """JAX's ragged paged attention, as in an LLM server: 32 query heads, 8 key heads, bf16. Decoding is bound by reading
+    the cache, the other rows by the products, half of which the causal mask removes."""
     key_bytes, key_flops = 2 * 8 * 128 * 2, 4 * 32 * 128
     yield Row("ragged paged attention, decode 8 x 2048", f"ragged tokens=8 queries={','.join('1' * 8)} keys={','.join(['2048'] * 8)}",
               8 * 2048 * key_bytes, "GB/s", f"read page_bytes={16 * key_bytes}", ("PyTorch",), ours="module", tolerance=2e-2)
@@ -87,7 +87,7 @@ def grouped():
     sizes = (64, 320, 128, 448, 192, 256, 512, 128)  # 2048 rows
     yield Row("grouped matmul, 8 groups", f"grouped sizes={','.join(map(str, sizes))} k=1024 n=1024",
               2 * sum(sizes) * 1024 * 1024, "GFLOP/s", "fma", ("MKL", "OpenBLAS", "PyTorch", "XLA"), quick=True)
-    yield Row("  the same rows, one group", "matmul m=2048 n=1024 k=1024 dtype=f32", 2 * sum(sizes) * 1024 * 1024,
+    yield Row("grouped matmul, one group of 2048 rows", "matmul m=2048 n=1024 k=1024 dtype=f32", 2 * sum(sizes) * 1024 * 1024,
               "GFLOP/s", "fma", ("MKL", "OpenBLAS"))
 
 
@@ -106,7 +106,7 @@ def on_rows():
 
 
 def gradients():
-    """The way forward and the gradients of all operands along a cotangent: the library's `…_with_gradient` under jit."""
+    """Forward pass and gradients of all operands for a cotangent: the library's `…_with_gradient` under jit."""
     peers = ("PyTorch", "XLA")
     yield Row("matmul f32 1024 and its gradients", "matmul_gradients n=1024", 3 * 2 * 1024**3, "GFLOP/s", "fma", peers)
     for causal in (0, 1):
@@ -130,7 +130,7 @@ def times():
     yield Row("compile plain, first in process", "compile kind=plain when=first", 1, "ms", "fma", (), ("one",), latency=True)
     yield Row("compile attention, from the cache", "compile kind=attention when=kept", 1, "ms", "fma", (), ("one",),
               latency=True)
-    yield Row("  the same, first in process", "compile kind=attention when=cached", 1, "ms", "fma", (), ("one",),
+    yield Row("compile attention, from the cache, first in process", "compile kind=attention when=cached", 1, "ms", "fma", (), ("one",),
               latency=True)
     # Measures the operating system's threads, not Smalti's pool.
     yield Row("thread-pool wake-up latency after a pause", "wake", 1, "µs", "fma", (), ("all",), True, latency=True, ours="threads")
@@ -150,7 +150,7 @@ def whole():
 
 
 def checks():
-    """The same kernels with --check, whose ratio is how many times slower that is; at most 3."""
+    """Kernels compared with themselves under --check; the ratio is the slowdown, at most 3."""
     for what, spec, amount, unit, limit, limit_unit in (
             ("add 256x256, in cache", "squares rows=256 columns=256 block=128 dtype=f32", 256 * 256, "Gelem/s", "copy bytes=262144", 12),
             ("add 4096x4096, DRAM", "squares rows=4096 columns=4096 block=256 dtype=f32", 4096**2, "Gelem/s", "triad", 12),
@@ -160,7 +160,7 @@ def checks():
              "triad", 12),
             ("add int8 1000x1000, partial blocks of 256", "squares rows=1000 columns=1000 block=256 dtype=int8", 1000**2,
              "Gelem/s", "copy", 3),
-            ("2x + 1 of 1024x1024, copies by hand", "streamed rows=1024 columns=1024 br=64", 1024**2, "Gelem/s", "copy", 8),
+            ("2x + 1 of 1024x1024, manual copies", "streamed rows=1024 columns=1024 br=64", 1024**2, "Gelem/s", "copy", 8),
             ("decode f32, pages of 16", "paged heads=8 length=4096 dim=128 page=16 dtype=f32", 2 * 8 * 4096 * 128 * 4, "GB/s",
              f"read page_bytes={16 * 128 * 4}", 1),
             ("softmax 64x1024", "softmax rows=64 columns=1024", 64 * 1024, "Gelem/s", "copy bytes=262144", 8),
@@ -179,9 +179,9 @@ def checks():
 
 
 def loops():
-    """Loops that need not end, whose rounds are counted (docs/cpu.md, Limits), against the same code without."""
-    for kind, what, rounds in (("scalar", "numbers, 4 ops a round", 1_000_000), ("vector", "vectors of 8x128, 2 ops a round", 20_000)):
-        yield Row(f"counted loop: {what}", f"loops kind={kind} n={rounds}", rounds, "Gelem/s", "fma", ("uncounted",), ("one",),
+    """Loops that may be endless, whose iterations are counted (docs/cpu.md, Limits), compared with code that does not count."""
+    for kind, what, iterations in (("scalar", "scalars, 4 ops per iteration", 1_000_000), ("vector", "vectors of 8x128, 2 ops per iteration", 20_000)):
+        yield Row(f"counted loop: {what}", f"loops kind={kind} n={iterations}", iterations, "Gelem/s", "fma", ("uncounted",), ("one",),
                   ours="module", tolerance=0)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the cpu benchmark compares with, into the folder given (and Debian's packages into the system), and
-# builds the peers. Nothing but this benchmark needs any of it. What cannot be had is said and left out.
+# builds the peers. Only this benchmark needs them. Peers that cannot be installed are reported and left out.
 # Usage: setup.sh FOLDER
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,7 +10,7 @@ say() { echo "bench cpu: $*" >&2; }
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
 lists=$(cat "$here"/debian-packages.txt "$here"/requirements.txt "$here"/setup.sh | sha256sum)
-# What was missing last time may be there now.
+# Peers that were missing last time may be available now.
 if [ "$lists" != "$(cat "$folder/installed" 2>/dev/null)" ] || [ -s "$folder/missing" ]; then
   : >"$folder/missing"
   left_out() { say "no $1: $2"; echo "$1: $2" >>"$folder/missing"; }
@@ -41,7 +41,7 @@ if [ "$lists" != "$(cat "$folder/installed" 2>/dev/null)" ] || [ -s "$folder/mis
       left_out torch "it needs 16 GiB of disk to install, $free_gib GiB are free"
     else
       say "installing PyTorch (minutes)"
-      # The CPU wheel is small; PyPI's, which has it all, is what most networks reach.
+      # The CPU wheel is small; PyPI's, which includes CUDA, is reachable from most networks.
       "${pip[@]}" --retries 0 --index-url https://download.pytorch.org/whl/cpu torch >"$folder/pip.log" 2>&1 ||
         "${pip[@]}" torch >"$folder/pip.log" 2>&1 || left_out torch "pip could not install it"
     fi
@@ -59,7 +59,7 @@ if [ "$lists" != "$(cat "$folder/installed" 2>/dev/null)" ] || [ -s "$folder/mis
   echo "$lists" >"$folder/installed"
 fi
 
-# Built from a copy: clones of the project share what was built, as long as their sources are the same.
+# Built from a copy: clones of the project with the same sources share the build.
 for file in actor/Actor.h peers/CMakeLists.txt peers/Operands.h $(cd "$here" && echo peers/*.cpp); do
   cmp -s "$here/$file" "$folder/sources/$file" || install -D -m 644 "$here/$file" "$folder/sources/$file"
 done

@@ -1,5 +1,5 @@
-// bench_cuda_kernels FOLDER: the kernels of bench/cuda/speed.py as bare modules, since most of their blocks suit no
-// TPU: one file for each size and choice of blocks, and rows.json, which says what each computes. Nothing is run.
+// bench_cuda_kernels FOLDER: writes the kernels of bench/cuda/speed.py as bare modules, since TPUs do not support most
+// of their blocks: one file for each size and choice of blocks, and rows.json, which describes them. Nothing is run.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -21,13 +21,13 @@ using nlohmann::json;
 std::filesystem::path folder;
 json rows = json::array();
 
-/// An operand of which only the type is looked at.
+/// An operand of which only the type is used.
 Array typed(DType dtype, Shape shape) {
   static int64_t nothing = 0;
   return Array::view({dtype, std::move(shape)}, &nothing);
 }
 
-/// One choice of blocks for the last row.
+/// Adds a choice of blocks to the last row.
 void choose(const std::string& blocks, const PallasCall& call, const std::vector<Operand>& operands,
             const ArrayType& result) {
   json& row = rows.back();
@@ -88,7 +88,7 @@ void addRows(const std::string& kind, DType dtype, int64_t count, int64_t column
   for (const int64_t block : {1, 2, 4, 8, 16}) choose(std::to_string(block) + " rows", make(x, block), operands, x);
 }
 
-/// x · sigmoid(1.702 x) + 1 of each element: a chain that reads and writes an array once.
+/// x · sigmoid(1.702 x) + 1 for each element: element-wise ops that read and write an array once.
 PallasCall chain(const ArrayType& x, int64_t block) {
   const BlockSpec spec{{block, x.shape[1]}, [](auto i) { return std::tuple{i, 0}; }};
   return pallas_call(

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""code for NVIDIA GPUs: static figures without a device; with --device, times beside PyTorch's
+"""code for NVIDIA GPUs: static figures without a device; with --device, times compared with PyTorch
 
 ./do bench cuda [--gpu sm_80,sm_90a] [--only WORD] [--json FILE]
-./do bench cuda --device [--only WORD] [--json FILE]      (speed.py; docs/performance_gpu.md has its results)
+./do bench cuda --device [--only WORD] [--json FILE]      (speed.py; results: docs/performance_gpu.md)
 
 Without --device nothing is run. Each kernel is compiled, assembled by ptxas and disassembled by nvdisasm (pip install nvidia-cuda-nvcc
-nvidia-cuda-nvdisasm), and its innermost loop with the most multiplying instructions is looked at:
+nvidia-cuda-nvdisasm). The figures are those of the innermost loop with the most multiplications:
 
-  multiplying      of the loop's instructions: HGMMA, HMMA, IMMA, QMMA, FFMA
-  issue / multiply cycles that a scheduler takes to issue the loop, over those that its share of the tensor cores (or of
-                   the FP32 units) takes: below 1 the multiplications are the limit, as far as the loop itself can tell
-  copied / blocks  bytes that a step copies to shared memory, over those of the blocks that it reads
-  warps            of those that a processor has room for: registers, shared memory and threads decide
+  multiplying      instructions of the loop that multiply (HGMMA, HMMA, IMMA, QMMA, FFMA), of all its instructions
+  issue / multiply cycles that a scheduler needs to issue the loop, divided by the cycles that its share of the tensor cores
+                   (or of the FP32 units) needs: below 1, multiplications limit the loop, according to its instructions
+  copied / blocks  bytes that a step copies to shared memory, divided by the bytes of the blocks that it reads
+  resident warps   of the most that a multiprocessor can have; registers, shared memory and threads limit them
 
-The products of the tensor cores of sm_90a have limits: no spilled bytes, issue / multiply below 1, copied / blocks at most 1.05. It is an error
+The products on the tensor cores of sm_90a have limits: no spilled bytes, issue / multiply below 1, copied / blocks at most 1.05. It is an error
 if one of them exceeds these.
 """
 
@@ -32,7 +32,7 @@ from products import kernel, result_type  # noqa: E402
 
 SMALTI = os.environ.get("SMALTI", str(ROOT / "build/release/bin/smalti"))
 
-# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; multiply-adds of a cycle and processor:
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; multiply-adds per cycle and multiprocessor:
 # NVIDIA's white papers of A100, L40 and H100 (dense tensor cores of 16-bit floats; FP32 units).
 PROCESSORS = {"sm_80": {"shared": 164 << 10, "warps": 64, "bf16": 1024, "f32": 64},
               "sm_89": {"shared": 100 << 10, "warps": 48, "bf16": 512, "f32": 128},
@@ -55,7 +55,7 @@ CASES = ["flash_attention_causal_f32", "rmsnorm_f32"]
 
 
 def multiply_adds(instruction):
-    """Of one warp; of a warp group each of four warps has a part."""
+    """Multiply-adds of one warp; each of the four warps of a warp group has a quarter."""
     if m := re.match(r"[HIQ]GMMA\.(\d+)x(\d+)x(\d+)", instruction):
         return int(m[1]) * int(m[2]) * int(m[3]) // 4
     if m := re.match(r"[HIQ]MMA\.(?:SP\.)?(1688|16816|16832)\b", instruction):
@@ -64,7 +64,7 @@ def multiply_adds(instruction):
 
 
 def rate(instruction, processor):
-    """Multiply-adds of a cycle and scheduler."""
+    """Multiply-adds per cycle and scheduler."""
     if instruction.startswith("FFMA"):
         return processor["f32"] / 4
     if "TF32" in instruction:
@@ -73,8 +73,8 @@ def rate(instruction, processor):
 
 
 def loops(sass):
-    """The instructions between each label and the branch back to it, without what a branch in there jumps over that
-    multiplies nothing and is longer than the rest: the end of a tile."""
+    """The instructions between each label and the branch back to it, without the end of a tile: a part that a branch
+    skips, that does not multiply and that is longer than the rest."""
     lines, labels = [], {}
     for line in sass.splitlines():
         if m := re.match(r"\s*(\.L_\w+):", line):
@@ -96,7 +96,7 @@ def loops(sass):
 
 
 def innermost(sass):
-    """Of the loops with the most multiplications the shortest."""
+    """The shortest of the loops with the most multiplications."""
     best, most = [], 0
     for body in loops(sass):
         count = sum(multiply_adds(i) for i in body)
@@ -106,7 +106,7 @@ def innermost(sass):
 
 
 def shown(gpu, *arguments):
-    """What `smalti show` says of the kernel, with its instructions; or why there is no code."""
+    """The JSON of `smalti show` for the kernel, with its instructions; or why there is no code."""
     command = [SMALTI, "show", *map(str, arguments), "--target", f"cuda:{gpu}", "--stage"]
     done = subprocess.run([*command, "all", "--json"], capture_output=True, text=True)
     if done.returncode:
@@ -122,7 +122,7 @@ def figures(name, gpu, found):
     registers = -(-found["registers"] // 8) * 8 * 32 * warps
     blocks = min(REGISTERS // max(registers, 1), p["shared"] // (found["shared_bytes"] + 1024), p["warps"] // warps, 32)
     row = {"kernel": name, "gpu": gpu, "threads": threads, "registers": found["registers"], "spilled bytes": found["spill_bytes"],
-           "shared bytes": found["shared_bytes"], "warps": f"{blocks * warps} of {p['warps']}",
+           "shared bytes": found["shared_bytes"], "resident warps": f"{blocks * warps} of {p['warps']}",
            "stages": found["stages"]}
     body = innermost(found["sass"])
     if body:
@@ -139,7 +139,7 @@ def excess(row):
 
 
 def measure(arguments):
-    """By a Python that has PyTorch and the smalti package: SMALTI_PYTHON, else this one."""
+    """Measures with a Python that has PyTorch and the smalti package: SMALTI_PYTHON, else this one."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([ROOT / "build/release/bin/bench_cuda_kernels", folder], check=True)
         more = ["--json", arguments.json] if arguments.json else []
@@ -153,7 +153,7 @@ def main():
     parser.add_argument("--gpu", default="sm_80,sm_90a")
     parser.add_argument("--json")
     parser.add_argument("--only", default="")
-    parser.add_argument("--device", action="store_true", help="measure kernels on this machine's GPU and PyTorch's beside them")
+    parser.add_argument("--device", action="store_true", help="measure kernels and those of PyTorch on this machine's GPU")
     arguments = parser.parse_args()
     if arguments.device:
         sys.exit(measure(arguments))
@@ -180,7 +180,7 @@ def main():
                 if arguments.only in case and folder_of_case.exists():
                     found, why = shown(gpu, folder_of_case)
                     rows.append(figures(case, gpu, found) if found else {"kernel": case, "gpu": gpu, "refused": why})
-    columns = ["kernel", "gpu", "threads", "registers", "spilled bytes", "shared bytes", "warps", "stages", "multiplying",
+    columns = ["kernel", "gpu", "threads", "registers", "spilled bytes", "shared bytes", "resident warps", "stages", "multiplying",
                "issue / multiply", "copied / blocks"]
     print("Static figures: nothing was run, and no speed is claimed.\n")
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))

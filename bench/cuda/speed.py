@@ -1,10 +1,10 @@
-"""Kernels on the NVIDIA GPU of this machine and PyTorch's for the same, in one process: ./do bench cuda --device
+"""Measures kernels, and PyTorch's for the same computations, on the NVIDIA GPU of this machine: ./do bench cuda --device
 
     python3 speed.py ROWS [--only PATTERN] [--json FILE] [--times N] [--seconds S]
 
 ROWS is the folder that bench_cuda_kernels has written. Needs the smalti package and PyTorch. Each row is one computation; Smalti's kernel
-is tried with several blocks, and the fastest counts. Both run alternately, N times, L2 flushed before each, timed by events of the GPU;
-the table has medians. Results are compared with PyTorch's in f32 before anything is timed.
+is run with several choices of blocks, and the fastest counts. Both run alternately, N times, with the L2 cache flushed before each run and times
+from events of the GPU; the table shows medians. Results are compared with those of PyTorch in f32 before anything is timed.
 """
 
 import argparse
@@ -61,7 +61,7 @@ class Clock:
         return 1e3 * begin.elapsed_time(end)
 
     def medians(self, runs, times):
-        """Of each run, alternately."""
+        """The median time of each run; the runs alternate."""
         found = [[] for _ in runs]
         for run in runs:
             run()
@@ -216,7 +216,7 @@ def measure(folder, row, clock, times):
 
 
 def empty_kernel():
-    """A function that launches a kernel that does nothing, by the driver alone."""
+    """A function that launches an empty kernel with the driver alone."""
     from cuda.bindings import driver
     ptx = b".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\0"
     error, module = driver.cuModuleLoadData(ptx)
@@ -225,7 +225,7 @@ def empty_kernel():
 
 
 def measure_launches(folder, row):
-    """Microseconds from one launch to the next, of many; milliseconds to compile, the first time and again."""
+    """Microseconds per launch, averaged over many; milliseconds to compile for the first time and again."""
     module = row["modules"][0]
     program, _, first = bound(folder, row, module, inputs(row, module["arguments"]))
     graph = smalti.load(folder / module["file"], [type_of(t) for t in module["arguments"]], [type_of(module["result"])])
@@ -277,9 +277,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", type=pathlib.Path)
     parser.add_argument("--only", default="", help="rows whose name matches this pattern")
-    parser.add_argument("--json", help="all figures to this file")
+    parser.add_argument("--json", help="write all figures to this file")
     parser.add_argument("--times", type=int, default=15, help="runs of each")
-    parser.add_argument("--seconds", type=float, default=1e9, help="no row begins after so long")
+    parser.add_argument("--seconds", type=float, default=1e9, help="no row begins after this time")
     a = parser.parse_args()
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = False

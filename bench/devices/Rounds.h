@@ -12,7 +12,7 @@ inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Calls in a round that takes a millisecond or so, by how long one takes.
+/// The number of calls in a round of about a millisecond, given the seconds of one.
 inline int callsFor(double oneSeconds) {
   return std::clamp(static_cast<int>(1e-3 / std::max(oneSeconds, 1e-9)), 1, 1000);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Collectives of a shard_map on cpu beside XLA:CPU's, Open MPI's and Gloo's: microseconds a call, and the limit's share."""
+"""Collectives of a shard_map on cpu, compared with XLA:CPU, Open MPI and Gloo: microseconds per call, and the fraction of the limit."""
 
 import argparse
 import os
@@ -14,17 +14,17 @@ BUILT = ROOT / "build/bench-devices"
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 SIZES = ("1K", "16K", "256K", "4M", "64M", "256M")
 UNITS = {"K": 1 << 10, "M": 1 << 20}
-LARGE = 16 << 20  # from here on a row says how much of the limit it reaches
+LARGE = 16 << 20  # rows of this size or more show the fraction of the limit
 
 
 def least_bytes(operation, devices, size):
-    """Read and written: every input is read once, every result written once; equal results of all devices are one."""
+    """Bytes read and written: every input once, every result once; results that are equal on all devices count once."""
     return {"all_reduce": (devices + 1) * size, "all_gather": 2 * size,
             "reduce_scatter": (devices + 1) * size, "all_to_all": 2 * devices * size}[operation]
 
 
 def built(name, compiler, *libraries):
-    """A peer as a program; None where this machine does not have it."""
+    """Builds the program of a peer; None if this machine lacks its library."""
     source, program = HERE / f"peers/{name}.cpp", BUILT / name
     BUILT.mkdir(parents=True, exist_ok=True)
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
@@ -63,7 +63,7 @@ def actors(devices):
     found = {"smalti": Actor([ROOT / "build/release/bin/bench_devices_ours", devices]),
              "XLA": Actor([sys.executable, HERE / "peers/xla.py", devices])}
     if (mpi := built("Mpi", "mpicxx")) and shutil.which("mpirun"):
-        # Four ranks on two cores yield to each other, as Open MPI does where it knows.
+        # With more ranks than cores, ranks must yield to each other; Open MPI does so if it is told.
         found["Open MPI"] = Actor(["mpirun", "-n", devices, "--oversubscribe", "--bind-to", "none", mpi])
     if gloo := built("Gloo", "g++", "-lgloo", "-lpthread"):
         found["Gloo"] = Actor([gloo, devices])
@@ -79,8 +79,8 @@ def main():
     parser.add_argument("--devices", default="2,4")
     parser.add_argument("--sizes", default=",".join(SIZES), help="of the larger side on each device")
     parser.add_argument("--only", default="", help="operations with this in their names")
-    parser.add_argument("--rounds", type=int, default=3, help="each actor's turns, of which the fastest counts")
-    parser.add_argument("--seconds", type=float, default=0.1, help="a turn")
+    parser.add_argument("--rounds", type=int, default=3, help="of each actor; the fastest counts")
+    parser.add_argument("--seconds", type=float, default=0.1, help="of a round")
     options = parser.parse_args()
     worst = {}
     for devices in map(int, options.devices.split(",")):
@@ -114,7 +114,7 @@ def main():
         print(f"an all-reduce of 1K and an element-wise op, several times in a program: {among * 1e6:.2f} us")
         if inside:
             print(f"an all-reduce of 1K in a loop inside a running kernel: {inside * 1e6:.2f} us")
-    print(f"\nleast of best peer / smalti: {min(worst.values()):.2f}, {' '.join(map(str, min(worst, key=worst.get)))} devices")
+    print(f"\nsmallest ratio of the best peer to smalti: {min(worst.values()):.2f}, {' '.join(map(str, min(worst, key=worst.get)))} devices")
 
 
 if __name__ == "__main__":

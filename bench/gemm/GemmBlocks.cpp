@@ -19,10 +19,10 @@ using namespace smalti;
 using namespace smalti::cpu;
 using GemmFunction = void(const void*, int64_t, const void*, int64_t, void*, int64_t, void*);
 
-/// A round counts when its two limits differ by no more than this part and neither is slow among all.
+/// A round counts if its two limits differ by at most this fraction and neither is slow compared with all.
 constexpr double kClean = .03;
 
-/// Processor time of this thread: others on the same core do not count, what they do to the caches does.
+/// Processor time of this thread: excludes the time of other threads on the core, but not their effect on caches.
 double now() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

@@ -23,7 +23,7 @@ def seconds_of(compiler, source, include):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compiler", default="g++ -std=c++23 -O2", help="with its options (default: %(default)s)")
-    parser.add_argument("--baseline", type=pathlib.Path, metavar="FOLDER", help="an earlier clone, compiled against in turn")
+    parser.add_argument("--baseline", type=pathlib.Path, metavar="FOLDER", help="an earlier clone, whose headers are measured alternately")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     compiler = options.compiler.split()

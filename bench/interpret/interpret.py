@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our interpret target against JAX's interpret=True and InterpretParams, alternately in one run."""
+"""Our interpret target compared with JAX's interpret=True and InterpretParams, interleaved in one run."""
 
 import argparse
 import json
@@ -64,7 +64,7 @@ def times_of(actors, rounds):
     return times
 
 
-def beside_peers(make, arguments, module, rounds):
+def against_peers(make, arguments, module, rounds):
     plain, checked = Ours(module, check=False), Ours(module, check=True)
     hlo = jax.jit(make(True))
     tpu = jax.jit(make(pltpu.InterpretParams()))
@@ -79,7 +79,7 @@ def beside_peers(make, arguments, module, rounds):
             "ratio_interpret_params_checked": ms["tpu"] / ms["checked"]}
 
 
-def beside_baseline(module, baseline, rounds):
+def against_baseline(module, baseline, rounds):
     """Medians of the rounds' ratios, the other version's time to ours."""
     servers = {(side, check): Ours(module, check, build)
                for check in (False, True) for side, build in (("ours", ROOT / "build/release"), ("baseline", baseline))}
@@ -125,8 +125,8 @@ def main():
         arguments = [rng.standard_normal(s, dtype=np.float32) for s in shapes]
         with tempfile.TemporaryDirectory() as folder:
             module = exported(folder, make, arguments)
-            row = (beside_baseline(module, options.baseline, options.rounds) if options.baseline
-                   else beside_peers(make, arguments, module, options.rounds))
+            row = (against_baseline(module, options.baseline, options.rounds) if options.baseline
+                   else against_peers(make, arguments, module, options.rounds))
         rows.append({"workload": name, **row})
     print(f"JAX {jax.__version__}, median of {options.rounds} rounds, milliseconds")
     (print_baseline if options.baseline else print_peers)(rows)

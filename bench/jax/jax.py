@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kernels of JAX's library and others in programs of JAX: here, called from C++, interpret=True, InterpretParams, and the machine's limit."""
+"""Kernels of JAX's library and others in JAX programs, compared with calls from C++, interpret=True, InterpretParams and the machine's limit."""
 
 import argparse
 import functools
@@ -32,7 +32,7 @@ from smalti.jax import _versions
 from smalti.jax._settings import reference
 
 ROUNDS = 3
-#: what the ratios to the speed from C++ and to the limit must reach
+#: the least ratios to the speed from C++ and to the limit
 LEAST = (.75, .7)
 
 
@@ -79,7 +79,7 @@ def paged(q, k, v):
     return paged_attention(q, k, v, jnp.full(q.shape[0], 8 * k.shape[2], jnp.int32), pages, pages_per_compute_block=4)
 
 
-#: name, function, arguments, multiply-adds, bytes (of which the slower one and a call of JAX are the limit)
+#: name, function, arguments, multiply-adds, bytes (the limit is the longer of their times plus a call of JAX)
 ROWS = [
     ("matmul f32 512³", matmul, (normal(0, (512, 512)), normal(1, (512, 512))), 512**3, 0),
     ("matmul bf16 512³", matmul, (normal(0, (512, 512), jnp.bfloat16), normal(1, (512, 512), jnp.bfloat16)), 512**3, 0),
@@ -92,7 +92,7 @@ ROWS = [
 
 
 def rates():
-    """Multiply-adds and copied bytes in a second: NumPy's matrix product, and a copy that the caches do not hold."""
+    """Multiply-adds and copied bytes per second: NumPy's matrix product, and a copy larger than the caches."""
     x, big = np.ones((512, 512), np.float32), np.ones(64 << 20, np.uint8)
     into = np.empty_like(big)
     return 512**3 / best(lambda: x @ x, 50), 2 * big.nbytes / best(lambda: np.copyto(into, big), 10)
@@ -134,7 +134,7 @@ def seconds_from_cpp(cases):
 
 
 def measured(program, f, arguments):
-    """Seconds of a call in JAX and of its kernels in C++, by turns."""
+    """Seconds of a call in JAX and of its kernels in C++, interleaved."""
     with tempfile.TemporaryDirectory() as folder:
         cases = [smalti.jax.export(kernel, *operands, folder=pathlib.Path(folder) / f"kernel{i}")
                  for i, (kernel, operands) in enumerate(kernels_of(f, arguments))]
@@ -144,9 +144,9 @@ def measured(program, f, arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="rows with this in their name")
+    parser.add_argument("--only", default="", help="rows whose name contains this")
     given = parser.parse_args()
-    print(f"{smalti.version()}, JAX {jax.__version__}, {os.cpu_count()} processors; times of a call in ms, the least of some")
+    print(f"{smalti.version()}, JAX {jax.__version__}, {os.cpu_count()} processors; times of a call in ms, the shortest of several")
     smalti.jax.install()
     multiply_adds, bytes_copied = rates()
     print(f"limits: {multiply_adds / 1e9:.0f} G multiply-adds/s of f32 (NumPy) or {bytes_copied / 1e9:.1f} GB/s (a copy), "

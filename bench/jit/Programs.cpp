@@ -1,5 +1,5 @@
 // Ten programs of plain ops under pl::jit on the target cpu: prints "name microseconds checksum" for each, the fastest
-// of several rounds. Twins: jit.py.
+// of several rounds. jit.py has the same programs in JAX.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

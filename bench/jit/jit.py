@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ten programs of plain ops under jit, on cpu, beside XLA: microseconds a call, and XLA's time over ours."""
+"""Ten programs of plain ops under jit on cpu, compared with XLA: microseconds per call, and XLA's time divided by Smalti's."""
 
 import math
 import os
@@ -118,7 +118,7 @@ def main(only=""):
         name = f.__name__
         if only and name != only:
             continue
-        # In turns, the best of each: a machine that is busy for a moment is so for both.
+        # Interleaved, the fastest round of each: a disturbance of the machine affects both.
         both = [(ours(name), timed(f, inputs)) for _ in range(ROUNDS)]
         theirs, total = min(t for _, t in both)
         if any(o is None for o, _ in both):

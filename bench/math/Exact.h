@@ -1,4 +1,4 @@
-// The functions in a precision that f32 does not see.
+// The functions with errors far below the precision of f32.
 #pragma once
 
 #include <span>

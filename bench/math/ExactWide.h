@@ -1,4 +1,4 @@
-// The exact functions many at a time, where the processor has the vectors for it.
+// The exact functions in vectors, if the processor has them.
 #pragma once
 
 #include <cstdint>
@@ -6,5 +6,5 @@
 
 using WideFunction = void(const double* x, double* y, int64_t n);
 
-/// n is a multiple of 8. Null where there is none: go one by one.
+/// n is a multiple of 8. Null if there is no such function: call the scalar one.
 WideFunction* wideFunction(std::string_view name);

@@ -69,7 +69,7 @@ double ulpError(float got, double exact) {
   return std::fabs(value - std::copysign(bounded, exact)) / std::ldexp(1.0, std::min(exponent, 127) - 23);
 }
 
-/// Nothing is better; most values are, and finding out the rest's distance takes longer.
+/// The smallest error; most values have it, and computing the error of the others takes longer.
 bool isNearest(float got, double exact) {
   return got == static_cast<float>(exact) && std::signbit(got) == std::signbit(exact);
 }
@@ -189,12 +189,12 @@ struct Row {
 };
 
 Row row(std::string_view name, const Worst& worst, std::string at, double speed) {
-  if (worst.ulp == 0.5) at.clear();  // rounded right everywhere
+  if (worst.ulp == 0.5) at.clear();  // correctly rounded everywhere
   return {std::string(name), fmt::format("{:.2f}", worst.ulp), std::move(at),
           speed > 0 ? fmt::format("{:.2f}", speed) : ""};
 }
 
-/// One function; nothing when the code cannot be made.
+/// The results of one function; nothing if it cannot be compiled.
 template <class Measure>
 bool add(std::vector<Row>& rows, std::string_view name, int arity, float low, float high, const Options& options,
          Measure measure) {

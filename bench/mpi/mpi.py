@@ -29,7 +29,7 @@ def over_processes(processes, command, network=""):
 
 
 def uncoupled(processes, command):
-    """Processes that know nothing of each other, at the same time, each on one core: what each prints."""
+    """Runs processes that do not communicate at the same time, each on one core; returns their output."""
     env = os.environ | {"SMALTI_MPI": "off", "SMALTI_TARGET": "cpu"}
     cores = sorted(os.sched_getaffinity(0))[:processes]
     if len(cores) < processes:
@@ -109,10 +109,10 @@ def training(options):
     print(f"\ntraining, a batch of {BATCH} on each device: 1 process {one * 1e3:.2f} ms a step, 2 processes {two * 1e3:.2f}")
     print(scaling)
 
-    # An all-reduce by a ring: each host sends and receives all gradients twice, in 2 (hosts - 1) messages.
+    # A ring all-reduce: each host sends and receives all gradients twice, in 2 (hosts - 1) messages.
     micros, gigabytes = map(float, options.network.split(","))
     gradients = 4 * 110_000  # bytes, of all weights
-    print("projected (a model, not a measurement; the same network, one all-reduce by a ring after each step, not hidden):")
+    print("projected (a model, not a measurement; the same network, one ring all-reduce after each step, not hidden):")
     for hosts in (64, 1024):
         ring = 2 * (hosts - 1) * (micros * 1e-6 + gradients / hosts / (gigabytes * 1e9))
         total = max(one, two) + ring
@@ -122,8 +122,8 @@ def training(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", default="4,512,64", help="heads, length on each device, depth")
-    parser.add_argument("--rounds", type=int, default=5, help="of which the medians are printed")
-    parser.add_argument("--seconds", type=float, default=1, help="a round")
+    parser.add_argument("--rounds", type=int, default=5, help="whose medians are printed")
+    parser.add_argument("--seconds", type=float, default=1, help="of a round")
     parser.add_argument("--network", default="10,3.125", help="of the projections: microseconds, GB/s (25 Gbit/s)")
     options = parser.parse_args()
     if not shutil.which("mpirun"):

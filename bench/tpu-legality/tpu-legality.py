@@ -5,7 +5,7 @@
 
 FOLDER holds NNNN.mlir and verdicts.csv (columns id, CHIP_verdict, CHIP_code, CHIP_error, CHIP_vmem_bytes,
 CHIP_xla_vmem_operands; group and description are shown). Bytes of VMEM are compared where the compiler keeps no operand there.
-The rules were read from one half of these modules, the one that a hash of the name picks; the other half is fresh.
+The rules were derived from one half of these modules, selected by a hash of the name; the other half is fresh.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from chips import CHIPS
 
 FOLDERS = [ROOT.parent / "shared/data/tpu_legality", ROOT.parent / "shared/data/tpu_vmem"]
 
-# The compiler's words → our reason's id. The first that matches counts.
+# The compiler's message → the id of Smalti's reason. The first match counts.
 REASONS = [
     (r"^E1001|Ran out of memory in memory space vmem|scoped vmem|compile permanent error|would exceed memory", "vmem"),
     (r"E2003|cannot statically prove that index", "unaligned-index"),
@@ -75,7 +75,7 @@ def is_fitted(name):
 
 
 def load(folder, half):
-    """Rows of a folder's verdicts: (path, what it is, {chip: (verdict, reason, bytes, xla operands)})."""
+    """Rows of a folder's verdicts: (path, description, {chip: (verdict, reason, bytes, xla operands)})."""
     rows = []
     for row in csv.DictReader(open(folder / "verdicts.csv")):
         path = folder / f"{row['id']}.mlir"

@@ -173,7 +173,7 @@ def test_the_page_gives_the_bound_from_wake_up_latency():
             {**row, "workload": "thread-pool wake-up latency after a pause", "threads": 2, "ours": 67, "unit": "µs", "limit": None,
              "fraction": None}]
     assert report.bounds(rows) == [
-        "matmul f32 512 on 2 threads: after a pause the threads start after 67.0 µs on average, its multiply-adds take "
+        "matmul f32 512 on 2 threads: after a pause the threads take 67.0 µs to start on average, the multiply-adds "
         "671 µs: a fraction of 0.91 at most, not counting cold caches."]
 
 
@@ -186,20 +186,20 @@ def test_the_page_says_what_reading_pages_and_computing_leave():
             {**row, "workload": "tanh 64x1024, in cache", "ours": 5, "unit": "Gelem/s", "limit": 13},
             {**row, "workload": "matmul f32 1024", "ours": 110, "unit": "GFLOP/s", "limit": 120}]
     assert report.bounds(rows) == [
-        "decode bf16, pages of 16, 1 thread: memory gives 24.0 GB/s of pages in the table's order, 30.0 GB/s of keys that "
-        "follow each other: 0.80 of it.",
-        "softmax from DRAM: computing takes one core 1.25 times as long as copying: a fraction of 0.80 at most.",
-        "gelu: tanh takes 0.200 ns for an element as it is measured, the six multiplications around it 0.100 ns on the ports "
-        "that it keeps busy: 3.33 Gelem/s one after the other."]
+        "decode bf16, pages of 16, 1 thread: memory delivers 24.0 GB/s page by page in table order, 30.0 GB/s of "
+        "consecutive keys: a ratio of 0.80.",
+        "softmax from DRAM: on one core, computing takes 1.25 times as long as copying: a fraction of 0.80 at most.",
+        "gelu: tanh takes 0.200 ns per element (measured), the six multiplications around it 0.100 ns on the same ports: "
+        "3.33 Gelem/s for both in sequence."]
 
 
 def test_the_page_says_what_multiplying_what_is_read_leaves():
     row = {"threads": 1, "unit": "GB/s", "peer": None, "peer_rate": None, "ratio": None, "clean_rounds": 3, "fraction": .9}
     rows = [{**row, "workload": "decode bf16, 8 queries per key", "ours": 11, "limit": 12, "loop_limit": 30, "flop_limit": 12}]
     assert report.bounds(rows) == [
-        "decode bf16, 8 queries per key, 1 thread: memory gives 30.0 GB/s, the multiply-adds alone, at their limit, take the "
-        "keys and values of 12.0 GB/s: the limit is the lesser of them.\n"
-        "  (A key and its value are 256 elements, of which two products with 8 queries make 4,096 flops: 4 per byte of f32, 8 of bf16.)"]
+        "decode bf16, 8 queries per key, 1 thread: memory delivers 30.0 GB/s of keys and values, and the multiply-adds "
+        "alone can use 12.0 GB/s: the lower rate is the limit.\n"
+        "  (A key and its value have 256 elements; their two products with 8 queries take 4,096 flops: 4 per byte of f32, 8 of bf16.)"]
 
 
 def test_workloads_have_names_of_their_own():

@@ -24,7 +24,7 @@
 
 namespace smalti::bench {
 
-/// What `prepare` asks for.
+/// The request of `prepare`.
 struct Spec {
   std::string name;
   std::map<std::string, std::string> values;
@@ -113,7 +113,7 @@ inline std::shared_ptr<int8_t[]> filled<int8_t>(int64_t count, uint32_t seed) {
   return p;
 }
 
-/// Where a probe looks: 61 places that have nothing to do with sizes of blocks.
+/// The elements of a probe: 61 places that are unrelated to block sizes.
 template <class Read>
 std::vector<double> probes(int64_t count, Read&& read) {
   std::vector<double> values;

@@ -1,6 +1,6 @@
-// What a product's innermost loop does at best: a tile of independent sums in registers, more of them than ports times
-// latency, whose operands are in L1. The loads are what makes it see a neighbour on the same core: a loop
-// of multiply-adds alone leaves two thirds of the issue slots to him and runs as fast as before.
+// The best that a product's innermost loop can do: a tile of independent sums in registers, more of them than ports
+// times latency, with operands in L1. The loads make it sensitive to a neighbour on the same core: a loop of
+// multiply-adds alone leaves two thirds of the issue slots to the neighbour and runs as fast as before.
 #include "limits/Loops.h"
 #include "limits/Vector.h"
 

@@ -1,4 +1,4 @@
-// Threads, one pinned to each CPU of this process's mask, that do one thing together and are timed together.
+// Threads, one pinned to each CPU of this process's mask, that run one task together and are timed together.
 #pragma once
 
 #include <atomic>

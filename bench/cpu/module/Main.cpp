@@ -110,8 +110,8 @@ Work ragged(const Spec& s) {
           }};
 }
 
-/// A kernel of loops that need not end, as an exported object; its rounds are counted, unless SMALTI_BENCH_UNCOUNTED is
-/// set. `n`: rounds.
+/// A kernel with loops that may be endless, as an exported object; its iterations are counted, unless
+/// SMALTI_BENCH_UNCOUNTED is set. `n`: iterations.
 Work loops(const Spec& s) {
   const char* recorded = std::getenv("SMALTI_BENCH_MODULES");
   auto l = load(std::string(recorded ? recorded : ".") + "/loops_" + s.text("kind") + ".mlir");

@@ -51,8 +51,8 @@ double firstInProcess(const std::string& kind, uint32_t nonce) {
   return took;
 }
 
-/// when=warm: as one of many kernels of a process; kept: the same, but kept from before; first: as the process's first
-/// one; cached: the same, but kept from before.
+/// when=warm: one of many kernels of a process; kept: the same, from the cache; first: the first kernel of a process;
+/// cached: the same, from the cache.
 Work compile(const Spec& s) {
   const std::string kind = s.text("kind"), when = s.text("when");
   Work w;

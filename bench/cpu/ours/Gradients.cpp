@@ -1,4 +1,4 @@
-// A function of the library and its gradients along a cotangent: the way forward and the backward kernels.
+// A function of the library and its gradients for a cotangent: the forward pass and the backward kernels.
 #include "smalti/kernels/gradients.h"
 #include "ours/Ours.h"
 

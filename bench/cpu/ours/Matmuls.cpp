@@ -15,8 +15,8 @@ Work matmul(const Spec& s) {
   return work([=] { return Array(call(x, y)); });
 }
 
-/// `steps` products of one block with another, added up in a window that stays: what a matmul's inner step is, without
-/// the cost of a call. One step is one unit of work.
+/// `steps` products of two blocks, accumulated in a window that stays: the inner step of a matmul without the cost of a
+/// call. One step is one unit of work.
 Work block(const Spec& s) {
   const int64_t n = s["n"], steps = s.at("steps", 64);
   const Array x = operand({n, n}, f32, 1), y = operand({n, n}, f32, 2);
@@ -29,7 +29,7 @@ Work block(const Spec& s) {
       {.out_shape = ShapeDtype{{n, n}, f32}, .grid = {steps}, .in_specs = {whole, whole}, .out_specs = {whole}});
   Work w = work([=] { return Array(call(x, y)); });
   w.amount = 2. * static_cast<double>(n * n * n * steps);
-  w.probe = [] { return std::vector<double>(); };  // the peers' sums go on growing
+  w.probe = [] { return std::vector<double>(); };  // the peers' sums keep growing
   return w;
 }
 

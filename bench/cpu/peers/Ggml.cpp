@@ -10,7 +10,7 @@ namespace {
 
 using namespace smalti::bench;
 
-constexpr size_t kRoomForTensors = 16 << 20;  // bytes, besides their data
+constexpr size_t kRoomForTensors = 16 << 20;  // bytes, in addition to their data
 
 int threadsWanted() {
   const char* text = std::getenv("OMP_NUM_THREADS");

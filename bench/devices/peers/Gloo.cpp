@@ -1,4 +1,4 @@
-// Gloo's collectives over TCP on this host, a process for each device, asked as ../Rounds.h says: gloo DEVICES.
+// Gloo's collectives over TCP on this host, a process for each device, with the protocol of ../Rounds.h: gloo DEVICES.
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/alltoall.h>

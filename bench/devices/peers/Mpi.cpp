@@ -1,4 +1,4 @@
-// MPI's collectives, asked as ../Rounds.h says: mpirun -n DEVICES mpi.
+// MPI's collectives, with the protocol of ../Rounds.h: mpirun -n DEVICES mpi.
 #include <mpi.h>
 #include <unistd.h>
 

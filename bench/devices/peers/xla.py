@@ -1,4 +1,4 @@
-"""XLA:CPU's collectives over devices of the host, asked as ../Rounds.h says: xla.py DEVICES."""
+"""XLA:CPU's collectives over devices of the host, with the protocol of ../Rounds.h: xla.py DEVICES."""
 
 import os
 import sys

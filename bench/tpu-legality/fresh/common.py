@@ -1,4 +1,4 @@
-"""What the families of fresh kernels share: element types, and one way to make a call."""
+"""Functions that the families of fresh kernels share: element types, and one way to make a call."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""What the other families leave out: pipelines inside kernels, scratch and views of it, masks, bits, several windows, libraries' idioms."""
+"""Kernels that the other families leave out: pipelines inside kernels, scratch and views of it, masks, bits, several windows, libraries' idioms."""
 
 from common import *
 

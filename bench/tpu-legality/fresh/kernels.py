@@ -220,7 +220,7 @@ def control(rng):
 
 
 def by_hand(rng):
-  """Double-buffered copies by hand, rows gathered by index, pipelines inside of kernels."""
+  """Double-buffered manual copies, rows gathered by index, pipelines inside kernels."""
   dtype, rows_, lanes = rng.choice(["f32", "bf16", "i8"]), rng.choice([8, 16, 32, 128]), rng.choice([128, 256, 1024])
   what = rng.choice(["double", "gather", "emit", "scoped", "write back", "semaphores", "3 buffers"])
   n = 6

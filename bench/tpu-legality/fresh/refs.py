@@ -1,4 +1,4 @@
-"""Bodies that address refs: dynamic and strided loads and stores, copies by hand, blocks of windows, scalars."""
+"""Bodies that address refs: dynamic and strided loads and stores, manual copies, blocks of windows, scalars."""
 
 from common import *
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes modules of fresh kernels, which no rule was read from, for comparison with a TPU compiler.
+"""Writes modules of fresh kernels, from which no rule was derived, for comparison with a TPU compiler.
 
     python bench/tpu-legality/fresh/write.py FOLDER [--seed N] [--share X] [--only FAMILY]…
     smalti check FOLDER --chip all --against libtpu
