@@ -9,7 +9,6 @@
 #include "cpu/nest/NestValues.h"
 #include "cpu/nest/Reduction.h"
 #include "cpu/ops/NativeOps.h"
-#include "cpu/plan/NestHeuristics.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {

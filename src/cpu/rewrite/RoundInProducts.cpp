@@ -77,10 +77,10 @@ bool isReadInPlace(mlir::Operation& shapeCast) { return shapeCast.hasAttr(kInPla
 
 std::optional<KernelPackage> roundInProducts(const KernelPackage& package, const Processor& processor) {
   bool any = false;
+  const KernelArguments given(package);
   package.kernelFunction().walk([&](mlir::Operation* op) {
     any |= op->hasAttr(kRounds) || op->hasAttr(kInPlace);
-    if (auto product = llvm::dyn_cast<tpu::MatmulOp>(op))
-      any |= unrounded(product, KernelArguments(package), processor) != nullptr;
+    if (auto product = llvm::dyn_cast<tpu::MatmulOp>(op)) any |= unrounded(product, given, processor) != nullptr;
   });
   if (!any) return std::nullopt;
   KernelPackage made = package.copy();
@@ -89,8 +89,9 @@ std::optional<KernelPackage> roundInProducts(const KernelPackage& package, const
     op->removeAttr(kRounds);
     op->removeAttr(kInPlace);
   });
+  const KernelArguments arguments(made);
   made.kernelFunction().walk([&](tpu::MatmulOp op) {
-    mlir::Value from = unrounded(op, KernelArguments(made), processor);
+    mlir::Value from = unrounded(op, arguments, processor);
     if (!from) return;
     mlir::OpBuilder b(op);
     const auto type = llvm::cast<mlir::VectorType>(op->getOperand(1).getType()).clone(b.getF32Type());

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "base/Arithmetic.h"
 #include "gpu/device/Primitives.h"
 
 namespace smalti::gpu {
 namespace {
-
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Tiles of warp groups: 64 rows per instruction and up to 256 columns (PTX ISA, wgmma.mma_async).
 void planGroups(ProductTile& t, const ProductShape& s, int threads, bool covers) {
@@ -18,10 +17,10 @@ void planGroups(ProductTile& t, const ProductShape& s, int threads, bool covers)
   t.warpsDown = kWarps * groups;
   t.warpsAcross = 1;
   // A multiple of 64 columns, the rows of 128 bytes of a stage, so that operands in both orders are read alike.
-  const int64_t columns = std::min(divideUp(s.n, kColumnsOfRow) * kColumnsOfRow, mostColumns);
+  const int64_t columns = std::min(roundUp(s.n, kColumnsOfRow), mostColumns);
   t.fragmentsN = columns / ProductTile::kColumns;
   const int64_t most = mostSums(threads) / (ProductTile::kFragmentSums * t.fragmentsN);
-  const int64_t wanted = divideUp(s.m, kRowsOfGroup * groups);
+  const int64_t wanted = ceilDiv(s.m, kRowsOfGroup * groups);
   t.fragmentsM = std::clamp<int64_t>(wanted, 1, covers ? most : std::min<int64_t>(most, 2));
 }
 
@@ -35,9 +34,9 @@ void planWarps(ProductTile& t, const ProductShape& s, int threads, bool covers) 
   while (t.warpsDown * t.warpsDown * 2 <= warps && t.warpsDown * 2 * ProductTile::kRows <= s.m) t.warpsDown *= 2;
   t.warpsAcross = warps / t.warpsDown;
   t.fragmentsM =
-      std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? kMaxCoveringM : kFragments);
+      std::clamp<int64_t>(ceilDiv(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? kMaxCoveringM : kFragments);
   const int64_t widest = covers ? mostSums(threads) / (ProductTile::kFragmentSums * t.fragmentsM) : kFragments;
-  t.fragmentsN = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
+  t.fragmentsN = std::clamp<int64_t>(ceilDiv(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
 }
 
 /// Roughly square tiles per thread, to minimise loads per multiplication.
@@ -50,15 +49,15 @@ void planThreads(ProductTile& t, const ProductShape& s, int threads, bool covers
          t.warpsDown * 2 * ProductTile::kRows <= s.m)
     t.warpsDown *= 2;
   t.warpsAcross = warps / t.warpsDown;
-  t.fragmentsM = std::clamp<int64_t>(divideUp(s.m, ProductTile::kRows * t.warpsDown), 1,
+  t.fragmentsM = std::clamp<int64_t>(ceilDiv(s.m, ProductTile::kRows * t.warpsDown), 1,
                                      covers ? kMaxPerThread : kMaxPerThread / 2);
   const int64_t widest =
       covers ? kMaxPerThread * kMaxPerThread / (ProductTile::kFragmentSums * t.fragmentsM) : kMaxPerThread / 2;
-  t.fragmentsN = std::clamp<int64_t>(divideUp(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
+  t.fragmentsN = std::clamp<int64_t>(ceilDiv(s.n, ProductTile::kColumns * t.warpsAcross), 1, widest);
 }
 
 int64_t bytesOf(int64_t count, bool depthInner, int64_t perRow) {
-  return ProductTile::kRowBytes * (depthInner ? divideUp(count, 8) * 8 : divideUp(count, perRow) * perRow);
+  return ProductTile::kRowBytes * (depthInner ? roundUp(count, 8) : roundUp(count, perRow));
 }
 
 }  // namespace
@@ -111,7 +110,7 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner, t.depth());
   t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner, t.depth());
   const int64_t fit = (architecture.sharedBytes - kOtherSharedBytes) / t.stageBytes();
-  t.stages = static_cast<int>(std::min<int64_t>({fit, kMaxStages, std::max<int64_t>(2, divideUp(s.k, t.depth()))}));
+  t.stages = static_cast<int>(std::min<int64_t>({fit, kMaxStages, std::max<int64_t>(2, ceilDiv(s.k, t.depth()))}));
   if (t.stages < 2) return std::nullopt;
   return t;
 }

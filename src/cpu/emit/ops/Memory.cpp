@@ -2,7 +2,7 @@
 // the kernel is compiled, the code checks them.
 #include <array>
 
-#include "base/Tiles.h"
+#include "cpu/emit/RefViews.h"
 #include "cpu/emit/Sizes.h"
 #include "cpu/emit/ops/HazardChecks.h"
 #include "cpu/emit/ops/OpTables.h"
@@ -12,15 +12,11 @@
 #include "ir/Types.h"
 #include "ir/facts/AccessBox.h"
 #include "ir/facts/Waits.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace smalti::cpu {
 namespace {
 
-/// start ≥ 0 and start + span ≤ bound, where span ≥ 0 counts from the first element touched to the last.
-Reg fits(NativeLowering& l, Reg start, Reg span, Reg bound) {
-  return l.b.CreateAnd(l.b.CreateICmpULE(span, bound), l.b.CreateICmpULE(start, l.b.CreateSub(bound, span)));
-}
+constexpr const char* kCode = "native code";  // in reasons
 
 /// The region of a ref that an op accesses, where the kernel runs.
 struct LocatedBox {
@@ -40,7 +36,7 @@ tl::expected<LocatedBox, Unsupported> boundsOf(NativeLowering& l, mlir::Operatio
     if (!start) return unsupported("an index that native code does not follow");
     located.starts.push_back(start);
     if (box->isEmpty()) continue;
-    located.inside = l.b.CreateAnd(located.inside, fits(l, start, l.index(box->span(d)), extent(l.b, whole, d)));
+    located.inside = l.b.CreateAnd(located.inside, fits(l.b, start, l.index(box->span(d)), extent(l.b, whole, d)));
   }
   return located;
 }
@@ -176,107 +172,9 @@ NativeResult lowerStore(NativeLowering& l, mlir::Operation& op) {
 
 // ---- refs
 
-NativeResult lowerSliceRef(NativeLowering& l, mlir::Operation& op) {
-  const auto segments = integersAttribute(op, "operandSegmentSizes");
-  const PackedView* packed = l.packedRef(op.getOperand(0));
-  if (segments.size() != 3 || (!packed && !l.hasRef(op.getOperand(0))))
-    return unsupported("a slice of a ref that native code does not follow");
-  const View& whole = packed ? packed->cells : l.ref(op.getOperand(0));
-  const Shape sizes = shapeOf(op.getResult(0).getType());
-  if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
-    return unsupported("a slice whose rank differs from its ref's");
-  const auto wide = [&](unsigned operand) -> Reg {
-    Reg r = operand < op.getNumOperands() ? l.scalar(op.getOperand(operand)) : nullptr;
-    return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
-  };
-  std::vector<Reg> starts, extents, present;
-  Shape padding(sizes.size());
-  auto nextDynamic = static_cast<unsigned>(1 + sizes.size());
-  const bool dynamic = llvm::is_contained(sizes, kDynamicSize);
-  Reg touchesNothing = l.b.getInt1(isOnlyWaitedFor(op.getResult(0)));
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    Reg size = sizes[d] == kDynamicSize ? wide(nextDynamic++) : l.index(sizes[d]);
-    Reg start = wide(static_cast<unsigned>(1 + d));
-    if (!start || !size) return unsupported("a slice of a ref that native code does not follow");
-    starts.push_back(start);
-    extents.push_back(size);
-    touchesNothing = l.b.CreateOr(touchesNothing, l.b.CreateICmpEQ(size, l.index(0)));
-  }
-  present = extents;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    Reg start = starts[d], size = extents[d], array = presentExtent(l.b, whole, d);
-    const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
-    Reg anywhere = l.b.CreateAnd(touchesNothing, l.b.CreateICmpSGE(size, l.index(0)));
-    l.require(l.b.CreateOr(anywhere, fits(l, start, size, l.b.CreateAdd(array, l.index(tail)))));
-    if (tail == 0 || constantOf(touchesNothing) == 1) continue;
-    // It may extend into the last tile, but must overlap the array.
-    l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), touchesNothing));
-    present[d] = smallerSize(l.b, size, l.b.CreateSub(array, start));
-    if (constantOf(start) == 0 && constantOf(size) == whole.shape[d]) padding[d] = tail;
-  }
-  if (packed) {
-    PackedView view = slice(l.b, *packed, starts, sizes);
-    if (dynamic) view.cells.sizes = std::move(extents);
-    l.setPackedRef(op.getResult(0), std::move(view));
-    return {};
-  }
-  View view = slice(l.b, whole, starts, sizes);
-  if (!llvm::equal(present, extents)) view.present = std::move(present);
-  if (dynamic) view.sizes = std::move(extents);
-  if (llvm::any_of(padding, [](int64_t n) { return n > 0; })) view.padding = std::move(padding);
-  l.setRef(op.getResult(0), std::move(view));
-  return {};
-}
-
-/// A ref whose element width differs from that in memory, before or after the op.
-NativeResult lowerPackedRef(NativeLowering& l, mlir::Operation& op, const PackedView& from) {
-  const Shape shape = shapeOf(op.getResult(0).getType());
-  const DType dtype = elementDType(op.getResult(0).getType());
-  const bool casts = llvm::isa<tpu::MemRefBitcastOp>(op);
-  auto view = casts ? bitcastView(l.b, [&](Reg ok) { l.require(ok); }, from, dtype, shape) : reshape(l.b, from, shape);
-  if (!view) return unsupported(casts ? "a bitcast of a ref to another width" : "a reshape of a ref in parts");
-  if (view->isPlain())
-    l.setRef(op.getResult(0), std::move(view->cells));
-  else
-    l.setPackedRef(op.getResult(0), std::move(*view));
-  return {};
-}
-
-NativeResult lowerReshapeRef(NativeLowering& l, mlir::Operation& op) {
-  if (const PackedView* packed = l.packedRef(op.getOperand(0))) return lowerPackedRef(l, op, *packed);
-  if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that native code does not follow");
-  const View& whole = l.ref(op.getOperand(0));
-  Shape shape = shapeOf(op.getResult(0).getType());
-  const DType dtype = elementDType(op.getResult(0).getType());
-  // Below a byte, elements of different dtypes are stored differently.
-  if (dtype != whole.dtype && (bit_width(dtype) != bit_width(whole.dtype) || bit_width(dtype) < 8))
-    return lowerPackedRef(l, op, unpacked(whole));
-  if (dtype != whole.dtype && (is_semaphore(dtype) || is_semaphore(whole.dtype)))
-    return unsupported("a bitcast of a ref to another width");
-  if (!whole.dynamic() && (llvm::is_contained(shape, kDynamicSize) || num_elements(shape) != whole.elements()))
-    return unsupported("a reshape of a ref to another size");
-  auto view = reshape(l.b, whole, shape);
-  if (!view) {
-    if (whole.extendsPast()) return unsupported("a reshape of a ref that is not a strided view");
-    auto strided = reshape(l.b, unpacked(whole), shape);
-    if (!strided) return unsupported("a reshape of a ref that is not a strided view");
-    view = std::move(strided->cells);
-    view->padding = paddingAfterReshape(whole.shape, whole.padding, shape);
-  }
-  view->dtype = dtype;
-  l.setRef(op.getResult(0), std::move(*view));
-  return {};
-}
-
-NativeResult lowerAnnotate(NativeLowering& l, mlir::Operation& op) {
-  if (const PackedView* packed = l.packedRef(op.getOperand(0))) {
-    l.setPackedRef(op.getResult(0), *packed);
-    return {};
-  }
-  if (!l.hasRef(op.getOperand(0))) return unsupported("a ref that native code does not follow");
-  l.setRef(op.getResult(0), l.ref(op.getOperand(0)));
-  return {};
-}
+NativeResult lowerSliceRef(NativeLowering& l, mlir::Operation& op) { return sliceRef(l, op, kCode); }
+NativeResult lowerReshapeRef(NativeLowering& l, mlir::Operation& op) { return reshapeRef(l, op, kCode); }
+NativeResult lowerAnnotate(NativeLowering& l, mlir::Operation& op) { return annotateRef(l, op, kCode); }
 
 NativeResult lowerMemorySpaceIs(NativeLowering& l, mlir::Operation& op) {
   l.setScalar(op.getResult(0), l.b.getInt1(llvm::cast<tpu::MemRefMemorySpaceIsOp>(op).holds()));

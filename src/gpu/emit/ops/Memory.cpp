@@ -1,8 +1,8 @@
 // Loads and stores. Emitted code checks the bounds of accesses that cannot be proved to be inside their ref.
 #include <array>
 
+#include "cpu/emit/Sizes.h"
 #include "gpu/emit/Bits.h"
-#include "gpu/emit/Bounds.h"
 #include "gpu/emit/RowStore.h"
 #include "gpu/emit/ops/Packed.h"
 #include "ir/TpuOpsMemory.h"
@@ -37,7 +37,7 @@ tl::expected<LocatedBox, cpu::Unsupported> boundsOf(GpuLowering& l, mlir::Operat
     Reg start = l.scalar(indices[d]);
     if (!start) return unsupported("an index that device code does not follow");
     located.starts.push_back(start);
-    if (!box->isEmpty()) l.require(fits(l, start, l.index(box->span(d)), cpu::extent(l.b, whole, d)));
+    if (!box->isEmpty()) l.require(cpu::fits(l.b, start, l.index(box->span(d)), cpu::extent(l.b, whole, d)));
   }
   return located;
 }
