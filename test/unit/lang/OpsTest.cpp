@@ -331,7 +331,7 @@ TEST(Ops, PowersAndTilesOfExtremeNumbers) {
 }
 
 TEST(OpsErrors, ComplexNumbersKeepTheirImaginaryPart) {
-  const Array c = pl::astype(pl::ones({2}), pl::c64);
+  const Array c = pl::astype(pl::ones({2}), pl::DType::c64);
   EXPECT_EQ(codeOf([&] { return pl::exp(c); }), "SM6302");
   EXPECT_EQ(codeOf([&] { return c * 2.5f; }), "SM6302");
   EXPECT_EQ(codeOf([&] { return c + pl::ones({2}); }), "SM6302");
