@@ -313,10 +313,10 @@ NativeResult lowerMatmul(NativeLowering& l, mlir::Operation& op) {
   return plan ? MatmulLowering(l, op, dotDimensionsOf(op), *plan).run() : lowerByInterpreter(l, op);
 }
 
-constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.matmul", lowerMatmul}}};
+constexpr std::array<NativeOpRow, 1> kMatmulOps{{{"tpu.matmul", lowerMatmul}}};
 
 }  // namespace
 
-std::span<const NativeOpRow> matmulOps() { return kTable; }
+std::span<const NativeOpRow> matmulOps() { return kMatmulOps; }
 
 }  // namespace smalti::cpu

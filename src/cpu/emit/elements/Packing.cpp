@@ -21,23 +21,23 @@ std::optional<DType> typeAttribute(mlir::Operation& op, llvm::StringRef name) {
 
 bool isInteger(DType t) { return computesNatively(t) && is_integer(t); }
 
-struct Format {
+struct Precision {
   int mantissaBits, minExponent;  ///< of the smallest normal number
 };
-std::optional<Format> formatOf(DType t) {
+std::optional<Precision> precisionOf(DType t) {
   switch (t) {
     case DType::bf16:
-      return Format{7, -126};
+      return Precision{7, -126};
     case DType::f16:
-      return Format{10, -14};
+      return Precision{10, -14};
     case DType::f8e5m2:
-      return Format{2, -14};
+      return Precision{2, -14};
     case DType::f8e4m3fn:
-      return Format{3, -6};
+      return Precision{3, -6};
     case DType::f8e4m3b11fnuz:
-      return Format{3, -10};
+      return Precision{3, -10};
     case DType::f4e2m1fn:
-      return Format{1, 0};
+      return Precision{1, 0};
     default:
       return std::nullopt;
   }
@@ -78,7 +78,7 @@ Reg unpackElements(const ElementOp& e) {
 
 /// As src/eval/bits/Stochastic.cpp: random bits are added below the kept significand, then the sum is truncated.
 Reg convertStochastically(const ElementOp& e) {
-  const auto format = formatOf(e.out);
+  const auto precision = precisionOf(e.out);
   Builder& b = e.b;
   Reg x = e.operands[0], random = e.operands[1];
   llvm::Type *ints = bitsLike(x, 32), *wide = bitsLike(x, 64), *doubles = like(x, b.getDoubleTy());
@@ -91,8 +91,8 @@ Reg convertStochastically(const ElementOp& e) {
   Reg significand =
       b.CreateOr(b.CreateAnd(raw, number(0x7fffff)), b.CreateSelect(isSmall, number(0), number(0x800000)));
   Reg below =
-      b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(number(format->minExponent), exponent), number(0));
-  Reg dropped = b.CreateAdd(number(23 - format->mantissaBits), below);
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(number(precision->minExponent), exponent), number(0));
+  Reg dropped = b.CreateAdd(number(23 - precision->mantissaBits), below);
   Reg gone = b.CreateICmpUGT(dropped, number(56));  // less than 2^-32 of the smallest step
   Reg count = b.CreateZExt(b.CreateSelect(gone, number(56), dropped), wide);
   Reg ones = b.CreateSub(b.CreateShl(big(1), count), big(1));

@@ -145,10 +145,10 @@ NativeResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.reduce_index", lowerReduceIndex}}};
+constexpr std::array<NativeOpRow, 1> kArgReduceOps{{{"tpu.reduce_index", lowerReduceIndex}}};
 
 }  // namespace
 
-std::span<const NativeOpRow> argReduceOps() { return kTable; }
+std::span<const NativeOpRow> argReduceOps() { return kArgReduceOps; }
 
 }  // namespace smalti::cpu

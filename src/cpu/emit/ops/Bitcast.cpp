@@ -21,10 +21,10 @@ NativeResult lowerBitcast(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.bitcast", lowerBitcast}}};
+constexpr std::array<NativeOpRow, 1> kBitcastOps{{{"tpu.bitcast", lowerBitcast}}};
 
 }  // namespace
 
-std::span<const NativeOpRow> bitcastOps() { return kTable; }
+std::span<const NativeOpRow> bitcastOps() { return kBitcastOps; }
 
 }  // namespace smalti::cpu

@@ -182,7 +182,7 @@ NativeResult lowerAssert(NativeLowering& l, mlir::Operation& op) {
 
 NativeResult lowerToNothing(NativeLowering&, mlir::Operation&) { return {}; }
 
-constexpr std::array<NativeOpRow, 9> kTable{{
+constexpr std::array<NativeOpRow, 9> kControlOps{{
     {"scf.for", lowerFor},
     {"scf.if", lowerIf},
     {"scf.while", lowerWhile},
@@ -196,6 +196,6 @@ constexpr std::array<NativeOpRow, 9> kTable{{
 
 }  // namespace
 
-std::span<const NativeOpRow> controlOps() { return kTable; }
+std::span<const NativeOpRow> controlOps() { return kControlOps; }
 
 }  // namespace smalti::cpu

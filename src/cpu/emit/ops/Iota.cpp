@@ -48,10 +48,10 @@ NativeResult lowerIota(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<NativeOpRow, 1> kTable{{{"tpu.iota", lowerIota}}};
+constexpr std::array<NativeOpRow, 1> kIotaOps{{{"tpu.iota", lowerIota}}};
 
 }  // namespace
 
-std::span<const NativeOpRow> iotaOps() { return kTable; }
+std::span<const NativeOpRow> iotaOps() { return kIotaOps; }
 
 }  // namespace smalti::cpu

@@ -187,7 +187,7 @@ NativeResult lowerAlloca(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<NativeOpRow, 14> kTable{{
+constexpr std::array<NativeOpRow, 14> kMemoryOps{{
     {"vector.load", lowerVectorLoad},
     {"tpu.strided_load", lowerVectorLoad},
     {"memref.load", lowerScalarLoad},
@@ -211,6 +211,6 @@ tl::expected<View, Unsupported> storeBox(NativeLowering& l, mlir::Operation& op)
   return boxOf(l, op, store.getBase(), store.getIndices(), shapeOf(store.getValueToStore().getType()), false);
 }
 
-std::span<const NativeOpRow> memoryOps() { return kTable; }
+std::span<const NativeOpRow> memoryOps() { return kMemoryOps; }
 
 }  // namespace smalti::cpu

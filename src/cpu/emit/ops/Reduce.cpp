@@ -125,10 +125,10 @@ NativeResult lowerMultiReduction(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<NativeOpRow, 1> kTable{{{"vector.multi_reduction", lowerMultiReduction}}};
+constexpr std::array<NativeOpRow, 1> kReduceOps{{{"vector.multi_reduction", lowerMultiReduction}}};
 
 }  // namespace
 
-std::span<const NativeOpRow> reduceOps() { return kTable; }
+std::span<const NativeOpRow> reduceOps() { return kReduceOps; }
 
 }  // namespace smalti::cpu

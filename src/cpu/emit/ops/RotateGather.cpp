@@ -154,13 +154,13 @@ NativeResult lowerGather(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<NativeOpRow, 2> kTable{{
+constexpr std::array<NativeOpRow, 2> kRotateGatherOps{{
     {"tpu.dynamic_gather", lowerGather},
     {"tpu.dynamic_rotate", lowerRotate},
 }};
 
 }  // namespace
 
-std::span<const NativeOpRow> rotateGatherOps() { return kTable; }
+std::span<const NativeOpRow> rotateGatherOps() { return kRotateGatherOps; }
 
 }  // namespace smalti::cpu

@@ -99,7 +99,7 @@ NativeResult lowerConcatenate(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<NativeOpRow, 6> kTable{{
+constexpr std::array<NativeOpRow, 6> kShapeOps{{
     {"vector.shape_cast", lowerShapeCast},
     {"vector.extract_strided_slice", lowerExtractSlice},
     {"vector.extract", lowerExtract},
@@ -110,6 +110,6 @@ constexpr std::array<NativeOpRow, 6> kTable{{
 
 }  // namespace
 
-std::span<const NativeOpRow> shapeOps() { return kTable; }
+std::span<const NativeOpRow> shapeOps() { return kShapeOps; }
 
 }  // namespace smalti::cpu

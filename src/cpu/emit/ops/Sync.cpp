@@ -386,7 +386,7 @@ NativeResult lowerIterationBound(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<NativeOpRow, 10> kTable{{
+constexpr std::array<NativeOpRow, 10> kSyncOps{{
     {"tpu.core_id", lowerZero},
     {"tpu.device_id", lowerDeviceId},
     {"tpu.enqueue_dma", lowerEnqueue},
@@ -401,6 +401,6 @@ constexpr std::array<NativeOpRow, 10> kTable{{
 
 }  // namespace
 
-std::span<const NativeOpRow> syncOps() { return kTable; }
+std::span<const NativeOpRow> syncOps() { return kSyncOps; }
 
 }  // namespace smalti::cpu
