@@ -26,6 +26,7 @@
 #include "cpu/runtime/Pool.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
+#include "ir/facts/GridBounds.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
 
@@ -173,7 +174,7 @@ class CompiledKernel : public MeasuredKernel {
     const llvm::SmallVector<void*, 16>& pointers = arrays.pointers;
 
     Measuring measuring(measurement, measured_);
-    const int64_t points = sharedPoints(operands);
+    const int64_t points = gridPoints(boundsOfCall(lowered_.sharedBounds, operands));
     const int threads = options.threads > 0 ? options.threads : defaultThreads();
     if (points < 2 || threads < 2 ||
         (report_.matmuls.empty() ? work_ < kWorthSharingBytes : arrays_.bytes() < kWorthSharingProductBytes)) {
@@ -231,17 +232,6 @@ class CompiledKernel : public MeasuredKernel {
   static int defaultThreads() {
     static const int cores = availableCores();
     return cores;
-  }
-
-  /// Points of the grid axes that threads share; 1 without any.
-  int64_t sharedPoints(std::span<const Array> operands) const {
-    int64_t points = 1;
-    size_t dynamic = 0;
-    for (int64_t bound : lowered_.sharedBounds) {
-      if (bound == kDynamicBound) bound = *operands[dynamic++].as<int32_t>();
-      if (__builtin_mul_overflow(points, std::max<int64_t>(bound, 0), &points)) return INT64_MAX;
-    }
-    return points;
   }
 
   Result<std::unique_ptr<GridWorker>> takeWorker(MemoryAccount& memory) const {

@@ -9,7 +9,7 @@ Result<LaunchResult> launchWithPrintBuffer(const DeviceKernel& kernel,
   int64_t bytes = kernel.prints ? kFirstBytes : 0;
   for (;; bytes *= kGrowth) {
     auto result = launch(bytes);
-    if (!result || result->end != KernelEnd::printBufferFull || bytes >= kMaxBytes) return result;
+    if (!result || result->end != KernelStatus::printBufferFull || bytes >= kMaxBytes) return result;
   }
 }
 

@@ -5,14 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "gpu/device/KernelEnd.h"
+#include "cpu/runtime/KernelStatus.h"
 #include "gpu/emit/Kernel.h"
 
 namespace smalti::gpu {
 
+using cpu::KernelStatus;
+
 struct LaunchResult {
-  KernelEnd end = KernelEnd::done;
-  std::vector<Array> results;      ///< after KernelEnd::done; otherwise empty, and the operands are unchanged
+  KernelStatus end = KernelStatus::done;
+  std::vector<Array> results;      ///< after KernelStatus::done; otherwise empty, and the operands are unchanged
   std::vector<std::string> log{};  ///< printed lines, as in machine::KernelResult
 };
 

@@ -5,7 +5,8 @@
 #include "cpu/aot/ProcessorCheck.h"
 #include "cpu/emit/Kernel.h"
 #include "cpu/product/gemm/Ir.h"
-#include "cpu/runtime/KernelCall.h"
+#include "cpu/runtime/CallLimits.h"
+#include "cpu/runtime/KernelStatus.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 

@@ -1,6 +1,7 @@
 #include "cpu/emit/IterationLimit.h"
 
-#include "cpu/runtime/KernelCall.h"
+#include "cpu/runtime/CallLimits.h"
+#include "cpu/runtime/KernelStatus.h"
 #include "ir/TpuOpsSync.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"

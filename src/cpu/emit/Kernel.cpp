@@ -20,6 +20,7 @@ namespace {
 
 /// One windowed operand while code is emitted.
 struct Windowed : EmittedWindow {
+  const BlockLocality* locality = nullptr;
   Reg lastBlock = nullptr;  ///< slots with the last block's starts, if changes of the block must be detected
   Reg next = nullptr;       ///< address of the next step's block
 };
@@ -34,6 +35,7 @@ class KernelEmitter {
         l_(module, function, processor, planned.body, report, interpreted, options),
         b_(l_.b),
         plan_(planned.plan.grid),
+        locality_(planned.plan.locality),
         shared_(plan_.sharedAxes) {}
 
   tl::expected<LoweredKernel, Unsupported> run() {
@@ -114,7 +116,7 @@ class KernelEmitter {
     const DType dtype = elementDType(argument.getType());
     View view = arrayView(operand, dtype, array.shape, l_.newMemory());
     if (const auto& window = arguments_.windowOf(i)) {
-      windowArgument(plan, *window, argument, array, std::move(view));
+      windowArgument(i, *window, std::move(view));
       return;
     }
     if (plan.isPadded) view.padding = tilePadding({dtype, array.shape});
@@ -127,23 +129,26 @@ class KernelEmitter {
     l_.setRef(argument, view);
   }
 
-  void windowArgument(const BlockPlan& plan, const Window& window, mlir::BlockArgument argument, const ArrayType& array,
-                      View view) {
+  void windowArgument(size_t i, const Window& window, View view) {
+    const BlockPlan& plan = plan_.blocks[i];
+    const BlockLocality& locality = locality_[i];
+    const ArrayType& array = arguments_.arrayOf(i);
     Windowed w;
     w.plan = &plan;
+    w.locality = &locality;
     w.window = &window;
     w.array = std::move(view);
     w.undefined = storage_bytes(array.dtype) == storage_bytes(w.array.dtype) ? array.dtype : w.array.dtype;
-    w.array.hints.nonTemporal = plan.isNonTemporal;
-    if (plan.isNonTemporal) assumeLineAligned(*llvm::cast<llvm::LoadInst>(w.array.base));
-    w.array.hints.inDram = plan.isInDram;
+    w.array.hints.nonTemporal = locality.isNonTemporal;
+    if (locality.isNonTemporal) assumeLineAligned(*llvm::cast<llvm::LoadInst>(w.array.base));
+    w.array.hints.inDram = locality.isInDram;
     if (plan.hasBuffer()) w.buffer = undefinedBuffer(w.array.dtype, w.undefined, window.bounds);
     if (plan.tracksBlock) {
       w.lastBlock = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), window.bounds.size()));
       for (size_t d = 0; d < window.bounds.size(); ++d)
         b_.CreateStore(b_.getInt64(static_cast<uint64_t>(INT64_MIN)), blockSlot(w, d));
     }
-    windows_.push_back({std::move(w), argument});
+    windows_.push_back({std::move(w), arguments_.block(i)});
   }
   Reg blockSlot(const Windowed& w, size_t d) {
     return b_.CreateConstInBoundsGEP2_64(llvm::ArrayType::get(b_.getInt64Ty(), w.window->bounds.size()), w.lastBlock, 0,
@@ -194,7 +199,7 @@ class KernelEmitter {
 
   /// Computes the position of this step's block.
   NativeResult computeBlockOffset(Windowed& w) {
-    if (w.plan->prefetchesNext) {
+    if (w.locality->prefetchesNext) {
       std::vector<Reg> next = indices_;
       Reg last = b_.CreateSub(bounds_.back(), l_.index(1));
       next.back() = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(next.back(), l_.index(1)), last);
@@ -224,7 +229,7 @@ class KernelEmitter {
     } else {
       view = slice(b_, w.array, w.starts, w.window->bounds);
     }
-    if (w.plan->reuse) markReuse(w, view);
+    if (w.locality->reuse) markReuse(w, view);
     view.memory = w.plan->hasBuffer() ? w.buffer.memory : w.array.memory;
     if (w.next)
       view.hints.nextStepOffset =
@@ -249,7 +254,7 @@ class KernelEmitter {
   void markReuse(const Windowed& w, View& view) {
     ReuseInfo& reuse = view.reuse;
     reuse.isInvariant = w.whole;
-    for (const size_t d : *w.plan->reuse) {
+    for (const size_t d : *w.locality->reuse) {
       const int64_t size = w.window->bounds[d], blocks = w.array.shape[d] / size;
       Reg block = b_.CreateUDiv(w.starts[d], l_.index(size));
       reuse.block = reuse.block ? b_.CreateAdd(b_.CreateMul(reuse.block, l_.index(blocks)), block) : block;
@@ -270,6 +275,7 @@ class KernelEmitter {
   NativeLowering l_;
   Builder& b_;
   const GridPlan& plan_;
+  const std::vector<BlockLocality>& locality_;
   const int shared_;
   std::vector<Reg> bounds_, indices_;
   std::vector<std::pair<Windowed, mlir::BlockArgument>> windows_;

@@ -16,7 +16,7 @@
 #include "cpu/emit/View.h"
 #include "cpu/nest/Schedule.h"
 #include "cpu/plan/BodyPlan.h"
-#include "cpu/runtime/KernelCall.h"
+#include "cpu/runtime/KernelStatus.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 #include "llvm/ADT/DenseMap.h"

@@ -4,10 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cpu/analysis/BlockReuse.h"
-#include "cpu/analysis/DramResident.h"
 #include "cpu/analysis/MustWrite.h"
-#include "cpu/plan/product/ProductPlan.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
@@ -21,10 +18,6 @@ namespace {
 
 using tpu::MemorySpace;
 
-/// Bytes of a block up to which its address is computed a step early: a larger one leaves enough time to compute the
-/// next.
-constexpr int64_t kMaxPrefetchedBlockBytes = 64 << 10;
-
 /// Memory that is private to the core.
 bool isLocal(MemorySpace space) {
   return space == MemorySpace::vmem || space == MemorySpace::smem || space == MemorySpace::semaphore_mem;
@@ -33,8 +26,8 @@ bool isInHbm(MemorySpace space) { return space == MemorySpace::any || space == M
 
 class GridPlanner {
  public:
-  GridPlanner(const KernelPackage& package, const Processor& processor, const GridOptions& options)
-      : package_(package), arguments_(package), processor_(processor), options_(options) {
+  GridPlanner(const KernelPackage& package, const GridOptions& options)
+      : package_(package), arguments_(package), options_(options) {
     plan_.sharedAxes = options.sharedAxes;
   }
 
@@ -80,14 +73,6 @@ class GridPlanner {
       if (many(a) && changed(a) < changed(fastest)) fastest = a;
     order.erase(std::find(order.begin(), order.end(), fastest));
     order.insert(order.begin(), fastest);
-  }
-
-  /// All axes, fastest first.
-  std::vector<size_t> axesInOrder() const {
-    std::vector<size_t> axes;
-    for (size_t a = rank(); a-- > static_cast<size_t>(plan_.sharedAxes);) axes.push_back(a);
-    axes.insert(axes.end(), plan_.sharedOrder.begin(), plan_.sharedOrder.end());
-    return axes;
   }
 
   // ---- inputs and outputs
@@ -153,13 +138,8 @@ class GridPlanner {
     const bool copied = !b.isOutput && (partner || mayBeWritten(arguments_.block(i)));
     b.access = copied ? BlockAccess::copied : b.isPartial ? BlockAccess::edgeBuffer : BlockAccess::view;
     if (options_.checkBlocks) b.maybeOutside = dimensionsToLeave(window, array.shape, map, geometry);
-    b.isNonTemporal = b.isOutput && !b.isPartial && !options_.nonTemporal.empty() && options_.nonTemporal[i - inputs];
-    b.isInDram = !b.isOutput && isInDram(array.bytes(), processor_);
-    if (!b.isOutput && !copied) b.reuse = findReuse(map, window, geometry, grid(), {plan_.fastestAxis, axesInOrder()});
     // Unwritten elements of a partial block keep the array's contents, not those of the previous block.
     b.tracksBlock = copied || (b.isOutput && b.isPartial && !plan_.written[i - inputs]);
-    b.prefetchesNext =
-        !b.isOutput && !copied && isWorthPrefetching(window, elementDType(arguments_.block(i).getType()), map);
     return b;
   }
 
@@ -179,23 +159,8 @@ class GridPlanner {
     return dimensions;
   }
 
-  /// Small looked-up blocks of skinny products, whose time is dominated by fetching them.
-  bool isWorthPrefetching(const Window& window, DType dtype, const IndexMapFacts& map) const {
-    return rank() > 0 && !window.elementIndexed && map.readsMemory() &&
-           num_elements(window.bounds) * storage_bytes(dtype) <= kMaxPrefetchedBlockBytes && hasSkinnyProduct();
-  }
-  bool hasSkinnyProduct() const {
-    bool found = false;
-    arguments_.function().walk([&](tpu::MatmulOp product) {
-      const Shape out = shapeOf(product.getType());
-      found |= !out.empty() && num_elements(out) <= kSkinnyRows * out.back();
-    });
-    return found;
-  }
-
   const KernelPackage& package_;
   const KernelArguments arguments_;
-  const Processor& processor_;
   const GridOptions& options_;
   GridPlan plan_;
 };
@@ -218,9 +183,15 @@ std::string_view name(BlockAccess access) {
   return {};
 }
 
-tl::expected<GridPlan, Unsupported> planGrid(const KernelPackage& package, const Processor& processor,
-                                             const GridOptions& options) {
-  return GridPlanner(package, processor, options).run();
+std::vector<size_t> GridPlan::axesInOrder(size_t rank) const {
+  std::vector<size_t> axes;
+  for (size_t a = rank; a-- > static_cast<size_t>(sharedAxes);) axes.push_back(a);
+  axes.insert(axes.end(), sharedOrder.begin(), sharedOrder.end());
+  return axes;
+}
+
+tl::expected<GridPlan, Unsupported> planGrid(const KernelPackage& package, const GridOptions& options) {
+  return GridPlanner(package, options).run();
 }
 
 }  // namespace smalti::cpu

@@ -1,5 +1,4 @@
-// The order of a call's grid steps, and how a step accesses each operand. Decided from the kernel and the processor
-// before code is emitted.
+// The order of a call's grid steps, and how a step accesses each operand: decided from the kernel, for CPUs and GPUs.
 #pragma once
 
 #include <optional>
@@ -8,7 +7,6 @@
 
 #include <tl/expected.hpp>
 
-#include "cpu/Processor.h"
 #include "cpu/Unsupported.h"
 #include "ir/KernelPackage.h"
 
@@ -37,14 +35,7 @@ struct BlockPlan {
   bool isPartial = false;  ///< not every block is proved to be inside the array
   /// Dimensions in which a block may be entirely outside the array, which ends the call.
   std::vector<size_t> maybeOutside{};
-  bool tracksBlock = false;     ///< the previous step's block is stored, so that only a different one is fetched
-  bool prefetchesNext = false;  ///< the next step's block is computed a step early, to be prefetched
-  /// Dimensions along which steps use the same blocks of an input again soon (analysis/BlockReuse.h).
-  std::optional<std::vector<size_t>> reuse{};
-
-  // ---- the array
-  bool isInDram = false;       ///< the input is too large for the caches
-  bool isNonTemporal = false;  ///< the output is written with non-temporal stores
+  bool tracksBlock = false;  ///< the previous step's block is stored, so that only a different one is fetched
 
   bool hasBuffer() const { return access == BlockAccess::edgeBuffer || access == BlockAccess::copied; }
 };
@@ -55,14 +46,16 @@ struct GridPlan {
   size_t fastestAxis = 0;             ///< the axis along which consecutive steps move
   std::vector<BlockPlan> blocks{};    ///< by number (KernelArguments)
   std::vector<bool> written{};        ///< by output: the kernel surely writes all elements
+
+  /// All axes of a grid of that rank, fastest first.
+  std::vector<size_t> axesInOrder(size_t rank) const;
 };
 
 struct GridOptions {
   int sharedAxes = 0;
-  bool checkBlocks = true;          ///< a block outside its array ends the call
-  std::vector<bool> nonTemporal{};  ///< by output: usesNonTemporalStores(); empty: none
+  bool checkBlocks = true;  ///< a block outside its array ends the call
 };
 
-tl::expected<GridPlan, Unsupported> planGrid(const KernelPackage&, const Processor&, const GridOptions&);
+tl::expected<GridPlan, Unsupported> planGrid(const KernelPackage&, const GridOptions&);
 
 }  // namespace smalti::cpu

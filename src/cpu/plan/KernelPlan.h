@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/plan/BlockLocality.h"
 #include "cpu/plan/GridPlan.h"
 #include "cpu/plan/NestSummary.h"
 #include "cpu/plan/product/ProductPlan.h"
@@ -22,6 +23,7 @@ struct KernelPlan {
   std::string sequentialReason{};         ///< why no more grid axes are shared by threads; empty: all that may be are
   std::vector<std::string> blockNames{};  ///< of the grid's blocks: "input 0"
   GridPlan grid{};
+  std::vector<BlockLocality> locality{};   ///< by block of the grid
   std::vector<ProductSummary> products{};  ///< in the order of their emission
   std::vector<NestSummary> nests{};        ///< in the order of their emission
 };

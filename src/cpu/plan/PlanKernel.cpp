@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/Tiles.h"
-#include "cpu/analysis/DramResident.h"
 #include "cpu/analysis/Parallel.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "cpu/rewrite/Passes.h"
@@ -21,12 +20,14 @@ using tpu::MemorySpace;
 /// Its name in messages: "HBM".
 std::string nameOf(MemorySpace space) { return tpu::stringifyMemorySpace(space).upper(); }
 
-/// Plans the body of a kernel whose grid is planned: what is known of the memory of its arguments, then its ops.
+/// Plans the body of a kernel whose grid and locality are planned: what is known of the memory of its arguments, then
+/// its ops.
 class KernelPlanner {
  public:
-  KernelPlanner(const KernelPackage& package, const GridPlan& grid, const Processor& processor, bool devices)
+  KernelPlanner(const KernelPackage& package, const KernelPlan& plan, const Processor& processor, bool devices)
       : package_(package),
-        grid_(grid),
+        grid_(plan.grid),
+        locality_(plan.locality),
         kernel_(package.kernelFunction()),
         arguments_(package),
         body_(processor, devices, kernel_) {}
@@ -88,8 +89,8 @@ class KernelPlanner {
     const Shape& shape = arguments_.arrayOf(i).shape;
     MemoryView array = body_.newMemory(denseMemory(dtype, shape));
     if (const auto& window = arguments_.windowOf(i)) {
-      array.isNonTemporal = plan.isNonTemporal;
-      array.isInDram = plan.isInDram;
+      array.isNonTemporal = locality_[i].isNonTemporal;
+      array.isInDram = locality_[i].isInDram;
       arrays_.push_back(std::move(array));
       buffers_.push_back(plan.hasBuffer() ? allocated(dtype, window->bounds) : MemoryView());
       return;
@@ -130,7 +131,8 @@ class KernelPlanner {
   NativeResult planWindow(size_t i) {
     const BlockPlan& plan = grid_.blocks[i];
     const Window& window = *arguments_.windowOf(i);
-    if (plan.prefetchesNext)
+    const BlockLocality& locality = locality_[i];
+    if (locality.prefetchesNext)
       if (auto next = planIndexMap(window); !next) return tl::unexpected(std::move(next.error()));
     const auto starts = planIndexMap(window);
     if (!starts) return tl::unexpected(starts.error());
@@ -144,15 +146,15 @@ class KernelPlanner {
         if (window.bounds[d] != 1 && view.strides[d] != buffer.strides[d])
           view.strides[d] = known ? (isWhole(*starts, window, array) ? view : buffer).strides[d] : std::nullopt;
     }
-    if (plan.reuse) {
+    if (locality.reuse) {
       view.isReused = true;
-      for (const size_t d : *plan.reuse) {
+      for (const size_t d : *locality.reuse) {
         view.hasBlockNumber = true;
         view.reusedBlocks *= array.shape[d] / window.bounds[d];
       }
     }
     view.memory = plan.hasBuffer() ? buffer.memory : array.memory;
-    view.isNextKnown = plan.prefetchesNext;
+    view.isNextKnown = locality.prefetchesNext;
     auto shaped = reshape(view, shapeOf(arguments_.block(i).getType()));
     if (!shaped) return unsupported("a window whose shape differs from its ref's");
     body_.setRef(arguments_.block(i), std::move(*shaped));
@@ -167,6 +169,7 @@ class KernelPlanner {
 
   const KernelPackage& package_;
   const GridPlan& grid_;
+  const std::vector<BlockLocality>& locality_;
   mlir::func::FuncOp kernel_;
   KernelArguments arguments_;
   BodyPlanner body_;
@@ -184,17 +187,14 @@ tl::expected<PlannedKernel, Unsupported> planKernel(const KernelPackage& package
   if (options.sharesAxes && !options.devices) parallel = planParallel(made.package());
   const KernelPackage& chosen = made.package();
   made.plan.sequentialReason = parallel.reason;
-  auto grid = planGrid(chosen, processor,
-                       {.sharedAxes = parallel.axes,
-                        .checkBlocks = options.checkBlocks,
-                        .nonTemporal = options.streams && !options.devices ? usesNonTemporalStores(chosen, processor)
-                                                                           : std::vector<bool>()});
+  auto grid = planGrid(chosen, {.sharedAxes = parallel.axes, .checkBlocks = options.checkBlocks});
   if (!grid) return tl::unexpected(std::move(grid.error()));
   made.plan.grid = std::move(*grid);
+  made.plan.locality = planLocality(chosen, made.plan.grid, processor, options.streams && !options.devices);
   const KernelArguments arguments(chosen);
   for (size_t i = 0; i < arguments.numBlocks(); ++i)
     made.plan.blockNames.push_back(arguments.roleOf(arguments.block(i).getArgNumber()).str());
-  KernelPlanner planner(chosen, made.plan.grid, processor, options.devices);
+  KernelPlanner planner(chosen, made.plan, processor, options.devices);
   if (auto ok = planner.run(); !ok) return tl::unexpected(std::move(ok.error()));
   made.body = std::move(planner.body().plan);
   made.plan.products = std::move(planner.body().products);

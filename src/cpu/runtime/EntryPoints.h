@@ -6,7 +6,7 @@
 #include "cpu/emit/InterpreterFallback.h"
 #include "cpu/jit/Jit.h"
 #include "cpu/runtime/Devices.h"
-#include "cpu/runtime/KernelCall.h"
+#include "cpu/runtime/CallLimits.h"
 #include "cpu/runtime/OutsideReads.h"
 #include "cpu/runtime/Stamps.h"
 

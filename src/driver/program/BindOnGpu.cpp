@@ -89,15 +89,15 @@ class BoundProgram : public DeviceProgram::State {
     for (const auto& [kernel, name] : kernels_) {
       const auto end = kernel->ended();
       if (!end) return fail(end.error());
-      if (*end == gpu::KernelEnd::done || !first) continue;
+      if (*end == cpu::KernelStatus::done || !first) continue;
       first =
           fail({.code = "SM7208",
-                .message = *end == gpu::KernelEnd::stepLimit ? "a kernel did not end on the GPU within its step limit"
+                .message = *end == cpu::KernelStatus::stepLimit ? "a kernel did not end on the GPU within its step limit"
                                                              : "a kernel on the GPU met a fault",
                 .place = {},
                 .where = {fmt::format("kernel '{}'", name)},
-                .have = *end == gpu::KernelEnd::outside     ? "a block outside its array"
-                        : *end == gpu::KernelEnd::stepLimit ? "more iterations of loops than allowed"
+                .have = *end == cpu::KernelStatus::outside     ? "a block outside its array"
+                        : *end == cpu::KernelStatus::stepLimit ? "more iterations of loops than allowed"
                                                             : "an access out of bounds, or a wait that never ends",
                 .help = "its results are not valid; execute the program with copies of its inputs on the host, "
                         "which explains the fault"});

@@ -25,7 +25,7 @@ Status BoundKernel::enqueue(CudaHandle stream) const {
   return start(driver, launch_, stream);
 }
 
-Result<KernelEnd> BoundKernel::ended() const {
+Result<cpu::KernelStatus> BoundKernel::ended() const {
   const CudaDriver& driver = gpu_.driver();
   const CudaFunctions& call = driver.call();
   int32_t status = 0;
@@ -37,7 +37,7 @@ Result<KernelEnd> BoundKernel::ended() const {
     if (ok) ok = driver.check(call.contextSynchronize(), "copy to the GPU");
   }
   if (!ok) return fail(std::move(ok.error()));
-  return static_cast<KernelEnd>(status);
+  return static_cast<cpu::KernelStatus>(status);
 }
 
 }  // namespace smalti::gpu

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "gpu/device/KernelEnd.h"
+#include "cpu/runtime/KernelStatus.h"
 #include "gpu/driver/DeviceMemory.h"
 #include "gpu/driver/Launch.h"
 
@@ -41,7 +41,7 @@ class BoundKernel {
   /// Adds copies, fills and the launch to the stream, and returns at once.
   Status enqueue(CudaHandle stream) const;
   /// How the launches so far have ended; if several had a fault, one of these. Waits for all work on the GPU.
-  Result<KernelEnd> ended() const;
+  Result<cpu::KernelStatus> ended() const;
 
  private:
   CudaGpu gpu_;

@@ -8,6 +8,8 @@
 #include "base/memory/MemoryAccount.h"
 #include "cpu/runtime/CallArrays.h"
 #include "gpu/driver/DeviceMemory.h"
+#include "ir/KernelPackage.h"
+#include "ir/facts/GridBounds.h"
 
 namespace smalti::gpu {
 namespace {
@@ -81,7 +83,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     for (size_t i = 0; i < results.size(); ++i)
       if (const auto fill = arrays_.fillOf(i); fill && fill->elements > 0)
         fills.push_back({results[i], fill->elements, fill->elementBytes, fill->bits});
-    Launch launch = launchOf(gridPoints(lowered_.sharedBounds, {}), options);
+    Launch launch = launchOf(gridPoints(lowered_.sharedBounds), options);
     const auto arrays = keep(
         DeviceMemory::copyOf(driver_, addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress))));
     if (!arrays) return fail(arrays.error());
@@ -127,7 +129,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
       addresses[i] = copy->at();
       copies.push_back(std::move(*copy));
     }
-    Launch launch = launchOf(gridPoints(lowered_.sharedBounds, operands), options);
+    Launch launch = launchOf(gridPoints(boundsOfCall(lowered_.sharedBounds, operands)), options);
     int64_t& blocks = launch.blocks;
     std::vector<int64_t> buffer(static_cast<size_t>((PrintOps::kHeaderBytes + printBytes) / 8));
     buffer[0] = printBytes;
@@ -159,9 +161,9 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
             driver_.check(driver_.call().copyOut(&status, ended->at(), sizeof(status)), "read how a kernel ended");
         !ok)
       return fail(std::move(ok.error()));
-    LaunchResult result{.end = static_cast<KernelEnd>(status), .results = {}};
-    if (result.end == KernelEnd::stepLimit && options.stepLimit <= 0) return fail(endless());
-    if (result.end != KernelEnd::done) return result;
+    LaunchResult result{.end = static_cast<KernelStatus>(status), .results = {}};
+    if (result.end == KernelStatus::stepLimit && options.stepLimit <= 0) return fail(endless());
+    if (result.end != KernelStatus::done) return result;
     const auto copyOut = [&](void* to, CudaAddress from, size_t bytes, const std::string& what) {
       return driver_.check(driver_.call().copyOut(to, from, bytes), fmt::format("copy {} from the GPU", what));
     };

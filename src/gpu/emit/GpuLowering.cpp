@@ -181,14 +181,14 @@ void GpuLowering::fill(const View& to, Reg element) {
 
 // ---- control
 
-void GpuLowering::require(Reg ok, KernelEnd otherwise) {
+void GpuLowering::require(Reg ok, KernelStatus otherwise) {
   if (constantOf(ok).value_or(0) != 0) return;
   auto& c = b.getContext();
   auto* leave = llvm::BasicBlock::Create(c, "leave", function);
   auto* next = llvm::BasicBlock::Create(c, "on", function);
   b.CreateCondBr(ok, next, leave, llvm::MDBuilder(c).createLikelyBranchWeights());
   b.SetInsertPoint(leave);
-  b.CreateStore(b.getInt32(static_cast<uint32_t>(otherwise)), kernelEnd);
+  b.CreateStore(b.getInt32(static_cast<uint32_t>(otherwise)), kernelStatus);
   if (stream && stream->plan().usesTma) stream->endEarly();
   b.CreateRetVoid();
   b.SetInsertPoint(next);
@@ -248,8 +248,8 @@ void GpuLowering::when(Reg condition, const std::function<void()>& body) {
 void GpuLowering::countIteration() {
   Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), iterations), index(1));
   b.CreateStore(left, iterations);
-  require(b.CreateICmpSGE(left, index(0)), KernelEnd::stepLimit);
-  require(b.CreateNot(device.stopped(b)), KernelEnd::stopped);
+  require(b.CreateICmpSGE(left, index(0)), KernelStatus::stepLimit);
+  require(b.CreateNot(device.stopped(b)), KernelStatus::stopped);
 }
 
 // ---- blocks

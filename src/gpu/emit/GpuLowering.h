@@ -15,8 +15,8 @@
 
 #include "cpu/Unsupported.h"
 #include "cpu/emit/PackedView.h"
+#include "cpu/runtime/KernelStatus.h"
 #include "eval/Poison.h"
-#include "gpu/device/KernelEnd.h"
 #include "gpu/device/Primitives.h"
 #include "gpu/emit/Hazards.h"
 #include "gpu/emit/PrintBuffer.h"
@@ -31,6 +31,7 @@
 namespace smalti::gpu {
 
 using cpu::constantOf;
+using cpu::KernelStatus;
 using cpu::NativeResult;
 using cpu::unsupported;
 using cpu::View;
@@ -63,8 +64,8 @@ class GpuLowering {
   Reg thread = nullptr;       ///< i32
   Reg workspace = nullptr;    ///< memory of this block in global memory
   Reg sharedBase = nullptr;
-  Reg kernelEnd = nullptr;   ///< pointer to the KernelEnd that the kernel reports
-  Reg iterations = nullptr;  ///< slot: loop iterations that are left
+  Reg kernelStatus = nullptr;  ///< pointer to the KernelStatus that the kernel reports
+  Reg iterations = nullptr;    ///< slot: loop iterations that are left
   std::vector<Reg> gridBounds;
   Stream* stream = nullptr;  ///< of products whose operands are copied across steps; may be null; not owned
   PrintBuffer prints;        ///< for debug prints, if the kernel has any
@@ -191,7 +192,7 @@ class GpuLowering {
 
   // ---- control
   /// Ends the call with `otherwise` unless `ok`, which is the same in all threads, is true.
-  void require(Reg ok, KernelEnd otherwise = KernelEnd::fault);
+  void require(Reg ok, KernelStatus otherwise = KernelStatus::fault);
   void loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body);
   /// A loop that carries registers.
   std::vector<Reg> carry(Reg begin, Reg end, Reg step, std::vector<Reg> start,

@@ -114,7 +114,7 @@ class DeviceKernelEmitter final : StreamSource {
   void begin() {
     l_.thread = l_.device.thread(b_);
     l_.sharedBase = l_.device.shared(b_);
-    l_.kernelEnd = l_.function->getArg(2);
+    l_.kernelStatus = l_.function->getArg(2);
     l_.iterations = l_.slot(b_.getInt64Ty());
     b_.CreateStore(l_.function->getArg(4), l_.iterations);
     // The workspace of a block begins at a multiple of its size, which `finish` fills in.
@@ -393,7 +393,7 @@ class DeviceKernelEmitter final : StreamSource {
     if (!starts) return tl::unexpected(std::move(starts.error()));
     w.starts = std::move(*starts);
     w.whole = cpu::isWholeBlock(l_, w);
-    for (const size_t d : w.plan->maybeOutside) l_.require(cpu::overlapsArray(l_, w, d), KernelEnd::outside);
+    for (const size_t d : w.plan->maybeOutside) l_.require(cpu::overlapsArray(l_, w, d), KernelStatus::outside);
     return {};
   }
 
@@ -468,16 +468,6 @@ class DeviceKernelEmitter final : StreamSource {
 };
 
 }  // namespace
-
-int64_t gridPoints(std::span<const int64_t> bounds, std::span<const Array> operands) {
-  int64_t points = 1;
-  size_t dynamic = 0;
-  for (int64_t bound : bounds) {
-    if (bound == kDynamicBound) bound = *operands[dynamic++].as<int32_t>();
-    if (__builtin_mul_overflow(points, std::max<int64_t>(bound, 0), &points)) return INT64_MAX;
-  }
-  return points;
-}
 
 tl::expected<DeviceKernel, cpu::Unsupported> lowerKernel(const KernelPackage& given, llvm::Module& module,
                                                          const EmitOptions& options) {

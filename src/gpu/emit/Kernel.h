@@ -10,9 +10,9 @@ namespace smalti::gpu {
 /// void (ptr operands, ptr workspace, ptr status, i64 points, i64 iterations, maps)
 /// `operands`: pointers to the call's operands, then its results, then the buffer for debug prints, if there are any.
 /// `workspace`: workspaceBytes for each block of the launch. `status`: an i32 that is 0 before the launch, and then a
-/// KernelEnd. `points`: the number of points of the shared grid axes; of n blocks, block b takes the points b, b + n, …
-/// `iterations`: the most loop iterations of a block. `maps`: tensor maps, if the kernel has any, by value; on the host
-/// a pointer to them.
+/// KernelStatus. `points`: the number of points of the shared grid axes; of n blocks, block b takes the points b, b +
+/// n, … `iterations`: the most loop iterations of a block. `maps`: tensor maps, if the kernel has any, by value; on the
+/// host a pointer to them.
 inline constexpr const char* kKernelSymbol = "smalti_kernel";
 
 struct DeviceKernel {
@@ -39,9 +39,6 @@ inline constexpr const char* kMinBlocks = "nvvm.minctasm";
 
 /// On a GPU, arrays begin at multiples of this many bytes.
 inline constexpr uint64_t kArrayAlignment = 16;
-
-/// The number of points of the shared grid axes of a call; 1 if there are none.
-int64_t gridPoints(std::span<const int64_t> sharedBounds, std::span<const Array> operands);
 
 struct EmitOptions {
   const Architecture& architecture;

@@ -8,6 +8,7 @@
 #include "cpu/runtime/CallArrays.h"
 #include "gpu/NoDeviceCode.h"
 #include "gpu/host/Fibres.h"
+#include "ir/facts/GridBounds.h"
 #include "llvm/IR/Module.h"
 
 namespace smalti::gpu {
@@ -124,7 +125,7 @@ class FibreKernel : public HostKernel {
     MemoryAccount memory(options.memoryLimitBytes);
     cpu::CallArrays arrays;
     if (Status ok = arrays_.prepare(operands, {}, memory, arrays); !ok) return fail(std::move(ok.error()));
-    const int64_t points = gridPoints(lowered_.sharedBounds, operands);
+    const int64_t points = gridPoints(boundsOfCall(lowered_.sharedBounds, operands));
     const int64_t blocks = std::clamp<int64_t>(points, 1, kMaxBlocks);
     const int64_t bytes = blocks * lowered_.workspaceBytes;
     if (Status ok = memory.take(bytes + printBytes, "the kernel's values"); !ok) return fail(std::move(ok.error()));
@@ -154,8 +155,8 @@ class FibreKernel : public HostKernel {
                      .place = {},
                      .help = "this is a bug in Smalti, not in the kernel: please report it with the module"});
     }
-    LaunchResult result{.end = static_cast<KernelEnd>(status), .results = {}};
-    if (result.end != KernelEnd::done) return result;
+    LaunchResult result{.end = static_cast<KernelStatus>(status), .results = {}};
+    if (result.end != KernelStatus::done) return result;
     if (options.watcher)
       if (Status ok = options.watcher->after(watched(arrays, points, printBytes)); !ok)
         return fail(std::move(ok.error()));

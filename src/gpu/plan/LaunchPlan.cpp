@@ -62,8 +62,7 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
   LaunchPlan plan;
   const cpu::ParallelPlan parallel = cpu::planParallel(package);
   plan.sequentialReason = parallel.reason;
-  // The plan uses the processor only for cache hints, which device code ignores.
-  auto grid = cpu::planGrid(package, cpu::Processor{}, {.sharedAxes = parallel.axes, .checkBlocks = checkBlocks});
+  auto grid = cpu::planGrid(package, {.sharedAxes = parallel.axes, .checkBlocks = checkBlocks});
   if (!grid) return tl::unexpected(std::move(grid.error()));
   plan.grid = std::move(*grid);
   plan.products = planRegisters(package, architecture);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ir/KernelArguments.h"
+#include "ir/facts/GridBounds.h"
 #include "ir/facts/OpFamilies.h"
 #include "machine/flat/Types.h"
 #include "machine/runtime/Compiled.h"
@@ -39,8 +40,7 @@ class KernelCompiler {
     const KernelSignature& signature = package_.signature;
     kernel_->name = package_.name;
     kernel_->grid = signature.grid;
-    if (signature.numDynamicBounds() == 0)
-      kernel_->fixedGridSteps = gridPoints(signature.grid, static_cast<int>(signature.grid.size()));
+    if (signature.numDynamicBounds() == 0) kernel_->fixedGridSteps = gridPoints(signature.grid);
     kernel_->dimensionSemantics = signature.dimensionSemantics;
     kernel_->callOperands = package_.operands;
     kernel_->callResults = package_.results;

@@ -66,8 +66,6 @@ class CompiledKernel {
   int numInputs() const;
 };
 
-/// Points of the first `rank` axes of a grid, as far as 64 bits count.
-int64_t gridPoints(const std::vector<int64_t>& bounds, int rank);
 /// SM9006: a run of the kernel was stopped from outside.
 Diagnostic stopped(const CompiledKernel&);
 /// SM4104 when the grid alone has more steps than a run may do (0: no limit). The operands are of the right types.

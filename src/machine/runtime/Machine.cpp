@@ -7,20 +7,12 @@
 #include <fmt/ranges.h>
 
 #include "base/Success.h"
+#include "ir/facts/GridBounds.h"
 #include "machine/observers/Checks.h"
 #include "machine/runtime/RunCores.h"
 
 namespace smalti::machine {
 namespace {
-
-/// The grid of one device: dynamic bounds are the leading operands (S-A4).
-std::vector<int64_t> gridBounds(const CompiledKernel& kernel, const std::vector<Array>& operands) {
-  std::vector<int64_t> bounds = kernel.grid;
-  size_t next = 0;
-  for (int64_t& bound : bounds)
-    if (bound == kDynamicBound) bound = *operands[next++].as<int32_t>();
-  return bounds;
-}
 
 /// The grid axes that may be divided among cores (S-H2), a bit each: wherever they stand, an `arbitrary` one before
 /// them included.
@@ -67,19 +59,11 @@ GridWalk walkOf(const CompiledKernel& kernel, const std::vector<int64_t>& bounds
 
 }  // namespace
 
-int64_t gridPoints(const std::vector<int64_t>& bounds, int rank) {
-  if (std::any_of(bounds.begin(), bounds.begin() + rank, [](int64_t bound) { return bound <= 0; })) return 0;
-  int64_t n = 1;
-  for (int d = 0; d < rank; ++d)
-    if (__builtin_mul_overflow(n, bounds[d], &n)) return INT64_MAX / 2;
-  return n;
-}
-
 Status checkGridSteps(const CompiledKernel& kernel, const std::vector<Array>& operands, int64_t stepLimit) {
   if (stepLimit == 0) return success();
   if (kernel.fixedGridSteps && *kernel.fixedGridSteps <= stepLimit) return success();
-  const std::vector<int64_t> bounds = gridBounds(kernel, operands);
-  const int64_t steps = gridPoints(bounds, static_cast<int>(bounds.size()));
+  const std::vector<int64_t> bounds = boundsOfCall(kernel.grid, operands);
+  const int64_t steps = gridPoints(bounds);
   if (steps <= stepLimit) return success();
   return fail({.code = "SM4104",
                .message = "the grid has more steps than the step limit",
@@ -100,7 +84,7 @@ Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vect
   int cores = 1;
   for (const auto& perDevice : operands) {
     if (auto ok = checkGridSteps(kernel, perDevice, options.stepLimit); !ok) return fail(std::move(ok.error()));
-    bounds.push_back(gridBounds(kernel, perDevice));
+    bounds.push_back(boundsOfCall(kernel.grid, perDevice));
     auto n = numCores(kernel, bounds.back(), options);
     if (!n) return fail(std::move(n.error()));
     cores = std::max(cores, *n);

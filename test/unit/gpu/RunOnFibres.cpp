@@ -21,7 +21,7 @@ std::optional<std::vector<Array>> run(const TextKernel& kernel, const std::vecto
     if (!code) break;
     auto got = (*code)->call(operands, {.seed = seed});
     EXPECT_TRUE(got) << got.error().str();
-    if (!got || got->end != gpu::KernelEnd::done) return std::nullopt;
+    if (!got || got->end != cpu::KernelStatus::done) return std::nullopt;
     for (size_t i = 0; first && i < first->size(); ++i)
       EXPECT_EQ(difference((*first)[i], got->results[i]), "") << "in another order of the threads\n" << kernel.text();
     if (!first) first = std::move(got->results);

@@ -11,17 +11,17 @@ namespace {
 std::string dimensions(const std::vector<size_t>& dims) { return fmt::format("{}", fmt::join(dims, ", ")); }
 
 /// Remarks on how an operand is accessed.
-std::string notesOf(const cpu::BlockPlan& b) {
+std::string notesOf(const cpu::BlockPlan& b, const cpu::BlockLocality& locality) {
   std::vector<std::string> notes;
   if (b.sameMemory) notes.push_back(fmt::format("the memory of input {}", *b.sameMemory));
   if (b.isPadded) notes.push_back("whole tiles");
   if (!b.maybeOutside.empty()) notes.push_back("checked in dimension " + dimensions(b.maybeOutside));
   if (b.tracksBlock) notes.push_back("fetched when the block changes");
-  if (b.prefetchesNext) notes.push_back("next block prefetched");
-  if (b.reuse)
-    notes.push_back(b.reuse->empty() ? "same block soon" : "same blocks soon, dimension " + dimensions(*b.reuse));
-  if (b.isInDram) notes.push_back("larger than the caches");
-  if (b.isNonTemporal) notes.push_back("non-temporal stores");
+  if (locality.prefetchesNext) notes.push_back("next block prefetched");
+  if (const auto& reuse = locality.reuse)
+    notes.push_back(reuse->empty() ? "same block soon" : "same blocks soon, dimension " + dimensions(*reuse));
+  if (locality.isInDram) notes.push_back("larger than the caches");
+  if (locality.isNonTemporal) notes.push_back("non-temporal stores");
   return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
 }
 
@@ -123,7 +123,8 @@ std::string planText(const cpu::KernelPlan& plan) {
   if (!plan.grid.blocks.empty()) {
     term::Table table({{"operand"}, {"access"}, {"notes"}});
     for (size_t i = 0; i < plan.grid.blocks.size(); ++i)
-      table.add({plan.blockNames.at(i), std::string(name(plan.grid.blocks[i].access)), notesOf(plan.grid.blocks[i])});
+      table.add({plan.blockNames.at(i), std::string(name(plan.grid.blocks[i].access)),
+                 notesOf(plan.grid.blocks[i], plan.locality[i])});
     text += "\n" + table.str(false, 2);
   }
   if (!plan.products.empty()) {
@@ -157,15 +158,12 @@ Json planJson(const cpu::KernelPlan& plan) {
   Json operands = Json::array(), products = Json::array(), nests = Json::array();
   for (size_t i = 0; i < plan.grid.blocks.size(); ++i) {
     const cpu::BlockPlan& b = plan.grid.blocks[i];
-    Json row{{"operand", plan.blockNames.at(i)},
-             {"access", name(b.access)},
-             {"partial", b.isPartial},
-             {"checked_dimensions", b.maybeOutside},
-             {"tracks_block", b.tracksBlock},
-             {"prefetches_next", b.prefetchesNext},
-             {"in_dram", b.isInDram},
-             {"non_temporal", b.isNonTemporal}};
-    row["reuse_dimensions"] = b.reuse ? Json(*b.reuse) : Json(nullptr);
+    const cpu::BlockLocality& locality = plan.locality[i];
+    Json row{{"operand", plan.blockNames.at(i)}, {"access", name(b.access)},
+             {"partial", b.isPartial},           {"checked_dimensions", b.maybeOutside},
+             {"tracks_block", b.tracksBlock},    {"prefetches_next", locality.prefetchesNext},
+             {"in_dram", locality.isInDram},     {"non_temporal", locality.isNonTemporal}};
+    row["reuse_dimensions"] = locality.reuse ? Json(*locality.reuse) : Json(nullptr);
     operands.push_back(std::move(row));
   }
   for (const cpu::ProductSummary& p : plan.products) products.push_back(productJson(p));

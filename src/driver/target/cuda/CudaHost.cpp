@@ -41,7 +41,7 @@ class CudaHostKernel : public TargetKernel {
                                                    .stop = settings.stop,
                                                    .watcher = watcher_.get()});
       if (!result) return fail(std::move(result.error()));
-      if (result->end != gpu::KernelEnd::done) {
+      if (result->end != cpu::KernelStatus::done) {
         if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
         return runMachine(operands, settings);
       }

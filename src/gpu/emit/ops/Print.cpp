@@ -24,7 +24,7 @@ NativeResult lowerPrint(GpuLowering& l, mlir::Operation& op) {
   Builder& b = l.b;
   Reg used = b.CreateLoad(b.getInt64Ty(), l.prints.used);
   Reg end = b.CreateAdd(used, l.index(offsets.back()));
-  l.require(b.CreateICmpSLE(end, l.prints.capacity), KernelEnd::printBufferFull);
+  l.require(b.CreateICmpSLE(end, l.prints.capacity), KernelStatus::printBufferFull);
   b.CreateStore(end, l.prints.used);
   Reg record = b.CreateGEP(b.getInt8Ty(), l.prints.memory, b.CreateAdd(used, l.index(PrintOps::kHeaderBytes)));
   const auto at = [&](size_t operand) { return b.CreateGEP(b.getInt8Ty(), record, l.index(offsets[operand])); };

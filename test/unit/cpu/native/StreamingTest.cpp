@@ -23,7 +23,7 @@ TextKernel doubled(int64_t columns, bool readsBack = false, const std::string& m
 bool plansToStream(const TextKernel& kernel, const NativeOptions& options = tinyCache()) {
   auto made = inspectNative(kernel.package(), options);
   EXPECT_TRUE(made) << made.error().str();
-  return made->report.plan->grid.blocks.back().isNonTemporal;
+  return made->report.plan->locality.back().isNonTemporal;
 }
 
 /// Whether the code does, which also needs whole lines.

@@ -14,14 +14,12 @@ using machine::testing::TextKernel;
 using machine::testing::Val;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::Optional;
 
-Processor zen5() { return *processorNamed("x86_64-unknown-linux-gnu/znver5"); }
 Spec part(Shape array, Shape block, std::string map = "%i, %c0") {
   return {.array = std::move(array), .block = std::move(block), .map = std::move(map)};
 }
 GridPlan planOf(const TextKernel& k, GridOptions options = {}) {
-  auto plan = planGrid(k.package(), zen5(), options);
+  auto plan = planGrid(k.package(), options);
   EXPECT_TRUE(plan.has_value());
   return plan.value_or(GridPlan());
 }
@@ -38,7 +36,7 @@ TEST(GridPlan, BlocksInsideAreViews) {
   const GridPlan plan = planOf(copyOf({4}, part({32, 128}, {8, 128}), part({32, 128}, {8, 128})));
   for (const BlockPlan& b : plan.blocks) {
     EXPECT_EQ(b.access, BlockAccess::view);
-    EXPECT_FALSE(b.isPartial || b.tracksBlock || b.prefetchesNext);
+    EXPECT_FALSE(b.isPartial || b.tracksBlock);
     EXPECT_THAT(b.maybeOutside, IsEmpty());
   }
   EXPECT_FALSE(plan.blocks[0].isOutput);
@@ -73,7 +71,6 @@ TEST(GridPlan, AnInputThatIsWrittenToIsCopied) {
   const BlockPlan b = planOf(k).blocks[0];
   EXPECT_EQ(b.access, BlockAccess::copied);
   EXPECT_TRUE(b.tracksBlock);
-  EXPECT_FALSE(b.reuse);
 }
 
 TEST(GridPlan, BlocksThatMayLieOutsideAreChecked) {
@@ -93,31 +90,6 @@ TEST(GridPlan, PartialBlocksThatMayLieOutsideHaveABuffer) {
   EXPECT_EQ(b.access, BlockAccess::edgeBuffer);
 }
 
-TEST(GridPlan, LargeArraysAreInDram) {
-  const int64_t rows = 16384;
-  const TextKernel k = copyOf({rows / 8}, part({rows, 1024}, {8, 1024}), part({rows, 1024}, {8, 1024}));
-  const GridPlan plan = planOf(k, {.nonTemporal = {true}});
-  EXPECT_TRUE(plan.blocks[0].isInDram);
-  EXPECT_TRUE(plan.blocks[1].isNonTemporal);
-  EXPECT_FALSE(planOf(k).blocks[1].isNonTemporal);
-  EXPECT_FALSE(planOf(copyOf({4}, part({32, 128}, {8, 128}), part({32, 128}, {8, 128}))).blocks[0].isInDram);
-}
-
-TEST(GridPlan, BlocksThatComeAgainAreReused) {
-  // Each row of blocks sees all blocks of y.
-  TextKernel k({4, 3}, "arbitrary");
-  const Val x = k.input(part({32, 128}, {8, 128})), y = k.input(part({24, 128}, {8, 128}, "%j, %c0")),
-            z = k.input(part({8, 128}, {8, 128}, "%c0, %c0"));
-  const Val o = k.output(part({32, 384}, {8, 128}, "%i, %j"));
-  k.store(k.binary("arith.addf", k.load(z), k.binary("arith.addf", k.load(x), k.load(y))), o);
-  const GridPlan plan = planOf(k);
-  EXPECT_EQ(plan.fastestAxis, 1u);
-  EXPECT_THAT(plan.blocks[0].reuse, Optional(IsEmpty())) << "the same block in steps that follow each other";
-  EXPECT_THAT(plan.blocks[1].reuse, Optional(ElementsAre(0))) << "three blocks in turn";
-  EXPECT_THAT(plan.blocks[2].reuse, Optional(IsEmpty()));
-  EXPECT_FALSE(plan.blocks[3].reuse) << "an output";
-}
-
 TEST(GridPlan, SharedAxesAreWalkedFastestFirst) {
   const TextKernel k = copyOf({4, 2}, part({32, 256}, {8, 128}, "%i, %j"), part({32, 256}, {8, 128}, "%i, %j"));
   const GridPlan plan = planOf(k, {.sharedAxes = 2});
@@ -131,7 +103,7 @@ TEST(GridPlan, SaysWhyThereIsNone) {
   k.store(k.splat(k.f32(1), {8, 128}), o);
   KernelPackage package = k.package();
   package.signature.windows[0]->revisitMode = RevisitMode::any;
-  const auto plan = planGrid(package, zen5(), {});
+  const auto plan = planGrid(package, {});
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().reason, "RevisitMode.ANY");
 }

@@ -1,4 +1,4 @@
-// The arguments of a generated kernel function besides its arrays, and its return value.
+// The limits of a call that a kernel checks while it runs.
 #pragma once
 
 #include <atomic>
@@ -6,15 +6,6 @@
 #include <cstdint>
 
 namespace smalti::cpu {
-
-/// How a call ended. Unless it is `done`, the results are invalid.
-enum class KernelStatus : int32_t {
-  done = 0,
-  fault = 1,      ///< an access out of bounds, a wait that would block, or the like
-  outside = 2,    ///< an index map gave a block outside its array
-  stepLimit = 3,  ///< loops exceeded the iteration limit
-  stopped = 4,    ///< the flag was raised
-};
 
 /// The limits that a thread of a call checks in its loops (emit/IterationLimit.h): the first part of the function's
 /// `context`.
