@@ -87,7 +87,8 @@ llvm::DenseSet<mlir::Operation*> BodyScheduler::opsToMaterialise(Flush flush) co
 Segment BodyScheduler::take(Flush flush, const Surroundings& surroundings) {
   const llvm::DenseSet<mlir::Operation*> toMaterialise = opsToMaterialise(flush);
   Segment segment = planSegment(std::exchange(pending_, {}), toMaterialise, surroundings);
-  segment.number = ++segments_;
+  if (llvm::any_of(segment.nests, [](const Nest& nest) { return !nest.plan.roots.empty(); }))
+    segment.number = ++segments_;
   return segment;
 }
 

@@ -168,7 +168,6 @@ NativeResult lowerByInterpreter(NativeLowering& l, mlir::Operation& op) {
   for (mlir::Value v : op.getOperands())
     if (isRef(v.getType()) && (!l.hasRef(v) || l.ref(v).dynamic() || l.ref(v).extendsPast() || l.ref(v).shape.empty()))
       return unsupported("it uses " + name);
-  if (auto ok = l.flush(); !ok) return ok;
   auto number = l.interpreted.add(op);
   if (!number) return unsupported("it uses " + name);
   Builder& b = l.b;

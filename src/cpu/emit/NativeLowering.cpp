@@ -137,12 +137,7 @@ View NativeLowering::view(mlir::Value v) {
     View source = view(op->getOperand(0));
     if (auto reshaped = reshape(b, source, shape)) return *reshaped;
   }
-  // Any other deferred value is computed into its own memory.
-  if (nextValue_ < plan.values.size() && plan.values[nextValue_].value == v) {
-    if (auto ok = emitNests(plan.values[nextValue_++].segment); !ok) status_ = ok;
-    if (const View* known = findView(v)) return *known;
-  }
-  if (status_) status_ = unsupported("a value is used before it is computed");
+  if (status_) status_ = unsupported(kOtherPlan);
   return allocate(elementDType(v.getType()), shape);
 }
 
@@ -278,27 +273,21 @@ void NativeLowering::fill(const View& to, Reg element) {
 
 NativeResult NativeLowering::lowerBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
-    const bool checksBounds = isLoad(op);
-    if (llvm::isa<mlir::arith::ConstantOp>(op) || plan.covered.contains(&op) ||
-        (plan.dead.contains(&op) && !checksBounds))
-      continue;
+    const auto planned = plan.ops.find(&op);
+    if (planned == plan.ops.end()) continue;
     if (auto ok = lowerOp(op); !ok) return ok;
     if (!status_) return atOp(status_, op);
-    current_ = &op;
-    if (auto ok = flushIfPlanned(FlushPoint::limit); !ok) return ok;
-    if (const auto over = plan.released.find(&op); over != plan.released.end())
-      for (const mlir::Value v : over->second) views_.erase(v);
+    for (const PlannedNests& nests : planned->second.after)
+      if (auto ok = emitNests(nests); !ok) return ok;
+    for (const mlir::Value v : planned->second.released) views_.erase(v);
   }
-  current_ = block.getTerminator();
-  if (auto ok = flush(); !ok) return ok;
+  if (auto ok = emitBefore(*block.getTerminator()); !ok) return ok;
   return status_;
 }
 
 NativeResult NativeLowering::lowerOp(mlir::Operation& op) {
-  mlir::Operation* outer = std::exchange(current_, &op);
-  NativeResult done = atOp(lowerHere(op), op);
-  current_ = outer;
-  return done;
+  if (auto ok = emitBefore(op); !ok) return atOp(std::move(ok), op);
+  return atOp(lowerHere(op), op);
 }
 
 NativeResult NativeLowering::atOp(NativeResult done, mlir::Operation& op) {
@@ -310,52 +299,62 @@ NativeResult NativeLowering::atOp(NativeResult done, mlir::Operation& op) {
 }
 
 NativeResult NativeLowering::lowerHere(mlir::Operation& op) {
-  if (isNestable(op)) return {};  // deferred
-  if (LowerOp lower = findLowering(op)) {
-    const MeasuredCode part(*this, worthMeasuring(op) ? std::vector{&op} : std::vector<mlir::Operation*>());
-    return lower(*this, op);
+  switch (plan.ops.find(&op)->second.code) {
+    case OpCode::deferred:
+      return {};
+    case OpCode::own: {
+      const MeasuredCode part(*this, worthMeasuring(op) ? std::vector{&op} : std::vector<mlir::Operation*>());
+      return findLowering(op)(*this, op);
+    }
+    case OpCode::scalar:
+      return lowerScalar(op);
+    case OpCode::interpreted: {
+      const MeasuredCode part(*this, {&op});
+      return lowerByInterpreter(*this, op);
+    }
   }
-  const bool vectors = llvm::any_of(op.getResultTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); });
-  if (!vectors && op.getNumResults() == 1 && isNativeElementwise(op) &&
-      llvm::none_of(op.getOperandTypes(), [](mlir::Type t) { return llvm::isa<mlir::VectorType>(t); })) {
-    std::vector<Reg> operands;
-    for (mlir::Value v : op.getOperands()) operands.push_back(scalar(v));
-    Reg r = findElementwise(op)(
-        {b, op, operands, elementDType(op.getOperand(0).getType()), elementDType(op.getResult(0).getType())});
-    if (!r) return unsupported("a scalar op is not native");
-    setScalar(op.getResult(0), r);
-    return {};
-  }
-  const MeasuredCode part(*this, {&op});
-  return lowerByInterpreter(*this, op);
+  return {};
+}
+
+NativeResult NativeLowering::lowerScalar(mlir::Operation& op) {
+  std::vector<Reg> operands;
+  for (mlir::Value v : op.getOperands()) operands.push_back(scalar(v));
+  Reg r = findElementwise(op)(
+      {b, op, operands, elementDType(op.getOperand(0).getType()), elementDType(op.getResult(0).getType())});
+  if (!r) return unsupported("a scalar op is not native");
+  setScalar(op.getResult(0), r);
+  return {};
 }
 
 // ---- deferred vector ops
 
-NativeResult NativeLowering::flushIfPlanned(FlushPoint point) {
-  while (nextFlush_ < plan.flushes.size() && plan.flushes[nextFlush_].at == current_ &&
-         plan.flushes[nextFlush_].point == point)
-    if (auto ok = emitPlanned(point); !ok) return ok;
+NativeResult NativeLowering::emitBefore(mlir::Operation& op) {
+  const auto planned = plan.ops.find(&op);
+  if (planned == plan.ops.end()) return {};
+  for (const auto& step : planned->second.before) {
+    const auto* nests = std::get_if<PlannedNests>(&step);
+    if (auto ok = nests ? emitNests(*nests) : locate(std::get<LocatedStore>(step)); !ok) return ok;
+  }
   return {};
 }
 
-NativeResult NativeLowering::emitPlanned(FlushPoint point) {
-  if (nextFlush_ == plan.flushes.size()) return unsupported(kOtherPlan);
-  const PlannedFlush& planned = plan.flushes[nextFlush_++];
-  if (planned.at != current_ || planned.point != point) return unsupported(kOtherPlan);
-  if (planned.segment)
-    if (auto ok = emitNests(*planned.segment); !ok) return ok;
-  for (mlir::Operation* op : planned.finished) boxes_.erase(op);
+NativeResult NativeLowering::locate(const LocatedStore& planned) {
+  auto box = storeBox(*this, *planned.store);
+  if (!box) return tl::unexpected(box.error());
+  const Shape stored = shapeOf(planned.stored.getType());
+  addAccess(*planned.store, stored == box->shape ? *box : *reshape(b, *box, stored));
+  located_[planned.store] = std::move(*box);
   return {};
 }
 
-NativeResult NativeLowering::emitNests(const PlannedSegment& planned) {
-  const Segment& segment = planned.segment;
+NativeResult NativeLowering::emitNests(const PlannedNests& planned) {
+  const Segment& segment = planned.segment.segment;
   for (size_t i = 0; i < segment.nests.size(); ++i) {
     const Nest& nest = segment.nests[i];
-    if (auto ok = emitNest(*this, segment, nest, planned.details[i]); !ok)
+    if (auto ok = emitNest(*this, segment, nest, planned.segment.details[i]); !ok)
       return atOp(std::move(ok), *segment.ops[nest.ops.front()].op);
   }
+  for (mlir::Operation* op : planned.finished) boxes_.erase(op);
   return {};
 }
 

@@ -84,7 +84,7 @@ class NativeLowering {
   /// A ref that accesses memory as elements of another width (PackedView.h), which has no `ref`; null: not such a ref.
   const PackedView* packedRef(mlir::Value v) const;
   void setPackedRef(mlir::Value v, PackedView view);
-  /// A vector value in memory; if the plan says so, a nest of its own computes it now (`lowerBlock` has its error).
+  /// A vector value in memory; `lowerBlock` has the error of a value that has none.
   View view(mlir::Value);
   /// The value's memory; null: it has none yet.
   const View* findView(mlir::Value v) const {
@@ -97,11 +97,8 @@ class NativeLowering {
   /// Allocates memory for an allocation of the kernel: undefined (semaphores: 0) from where its scope begins.
   View allocateScoped(DType, std::span<const int64_t> shape);
   int newMemory() { return nextMemory_++; }
-  /// Null: src/eval computes the op.
-  const ProductOpPlan* productPlan(mlir::Operation& op) const {
-    const auto at = plan.products.find(&op);
-    return at == plan.products.end() ? nullptr : &at->second;
-  }
+  /// The plan of a tpu.matmul or tpu.conv that is not interpreted.
+  const ProductOpPlan& productPlan(mlir::Operation& op) const { return *plan.ops.find(&op)->second.product; }
 
   // ---- control
   /// Ends the call with that status unless `ok` is true.
@@ -125,27 +122,27 @@ class NativeLowering {
   void addAccess(mlir::Operation& op, View box) { boxes_[&op] = std::move(box); }
   /// The box that a deferred load or store accesses.
   const View& boxOf(mlir::Operation* op) const { return boxes_.find(op)->second; }
-  /// Computes the deferred ops that the plan says: the current op needs values in memory, or changes memory.
-  NativeResult flush() { return emitPlanned(FlushPoint::inOp); }
-  /// Computes them if the plan has a segment for this point of the current op.
-  NativeResult flushIfPlanned(FlushPoint);
+  /// The memory of a store that the plan located before the current op (LocatedStore), in the shape of its value.
+  const View& located(mlir::Operation* store) const { return located_.find(store)->second; }
 
  private:
   View at(DType, std::span<const int64_t> shape, std::shared_ptr<const Arena::Block>);
   int64_t placeBytes(DType, std::span<const int64_t> shape);
   NativeResult lowerHere(mlir::Operation&);
+  NativeResult lowerScalar(mlir::Operation&);
   /// Adds the refused op to a refusal, unless that names an inner op already.
   NativeResult atOp(NativeResult, mlir::Operation&);
-  NativeResult emitPlanned(FlushPoint);
-  NativeResult emitNests(const PlannedSegment&);
+  /// What the plan has before the op's own code.
+  NativeResult emitBefore(mlir::Operation&);
+  NativeResult emitNests(const PlannedNests&);
+  NativeResult locate(const LocatedStore&);
 
   std::map<KernelStatus, llvm::BasicBlock*> leaving_;  ///< blocks that end the call
-  mlir::Operation* current_ = nullptr;                 ///< the op that is being lowered
-  size_t nextFlush_ = 0, nextValue_ = 0;               ///< in the plan
   llvm::DenseMap<mlir::Value, Reg> scalars_;
   llvm::DenseMap<mlir::Value, View> refs_, views_;
   llvm::DenseMap<mlir::Value, std::shared_ptr<const PackedView>> packedRefs_;
   llvm::DenseMap<mlir::Operation*, View> boxes_;  ///< of deferred loads and stores
+  llvm::DenseMap<mlir::Operation*, View> located_;
   int nextMemory_ = 0;
   NativeResult status_;
 };

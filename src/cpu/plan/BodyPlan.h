@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "cpu/analysis/ProductStore.h"
@@ -49,25 +50,16 @@ struct PlannedSegment {
   std::vector<NestDetails> details{};  ///< by nest
 };
 
-/// When the code of a segment is emitted.
-enum class FlushPoint : uint8_t {
-  inOp,  ///< by the lowering of an op, which needs values in memory or changes memory
-  load,  ///< before a load of elements that a deferred store may write
-  limit  ///< after the op: too many ops are deferred
-};
-
-/// A point at which deferred ops are computed.
-struct PlannedFlush {
-  mlir::Operation* at = nullptr;  ///< the op, or the terminator of a block at the block's end
-  FlushPoint point = FlushPoint::inOp;
-  std::optional<PlannedSegment> segment{};   ///< nullopt: no op is deferred
+/// Deferred ops that are computed together.
+struct PlannedNests {
+  PlannedSegment segment;
   std::vector<mlir::Operation*> finished{};  ///< loads and stores that no later code needs
 };
 
-/// A deferred value that an op needs in memory, computed by a nest of its own.
-struct PlannedValue {
-  mlir::Value value;
-  PlannedSegment segment;
+/// The memory of a store is located, for a product that is computed there; `stored` is stored in it first.
+struct LocatedStore {
+  mlir::Operation* store = nullptr;
+  mlir::Value stored;
 };
 
 /// One tpu.matmul or tpu.conv.
@@ -85,13 +77,27 @@ struct ProductOpPlan {
 /// Scalars that are computed before their op are functions of known ones, at most this deep.
 inline constexpr int kMaxHoistDepth = 16;
 
+/// How the code of an op is made.
+enum class OpCode : uint8_t {
+  deferred,     ///< by a nest, when an op needs its value in memory, or memory changes
+  own,          ///< by the lowering of its name (emit/ops/OpTables.h)
+  scalar,       ///< elementwise in registers
+  interpreted,  ///< src/eval computes it on values in memory
+};
+
+struct OpPlan {
+  OpCode code = OpCode::own;
+  std::vector<std::variant<PlannedNests, LocatedStore>> before{};  ///< what precedes the op's own code, in this order
+  std::vector<PlannedNests> after{};
+  std::vector<mlir::Value> released{};     ///< values that need no memory after the op
+  std::optional<ProductOpPlan> product{};  ///< of a tpu.matmul or tpu.conv that is not interpreted
+};
+
 struct BodyPlan {
-  std::vector<PlannedFlush> flushes{};                                    ///< in the order of their emission
-  std::vector<PlannedValue> values{};                                     ///< in the order of their emission
-  llvm::DenseMap<mlir::Operation*, std::vector<mlir::Value>> released{};  ///< values that need no memory after the op
-  llvm::DenseMap<mlir::Operation*, ProductOpPlan> products{};
-  llvm::DenseSet<mlir::Operation*> covered{};  ///< ops that the product before them computes, too
-  llvm::DenseSet<mlir::Operation*> dead{};     ///< their results are not used; bounds of loads are checked nevertheless
+  /// By op, the terminators of blocks included. Ops without a plan have no code: constants, ops that a product
+  /// computes, too, and those whose results are not used.
+  llvm::DenseMap<mlir::Operation*, OpPlan> ops{};
+  llvm::DenseSet<mlir::Operation*> dead{};  ///< loads whose values are not used: their bounds are checked nevertheless
 };
 
 }  // namespace smalti::cpu

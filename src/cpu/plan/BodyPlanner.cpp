@@ -82,7 +82,7 @@ MemoryView BodyPlanner::view(mlir::Value v) {
   if (waits && llvm::isa<mlir::vector::ShapeCastOp>(op) && isVector(op->getOperand(0)))
     if (auto reshaped = reshape(view(op->getOperand(0)), shape)) return *reshaped;
   if (waits) {
-    plan.values.push_back({v, withDetails(schedule::planSingleValue(scheduler.pending(), op, *this))});
+    addBefore(PlannedNests{withDetails(schedule::planSingleValue(scheduler.pending(), op, *this))});
     if (const MemoryView* known = findView(v)) return *known;
   }
   return allocate(dtype, shape);
@@ -93,19 +93,22 @@ MemoryView BodyPlanner::view(mlir::Value v) {
 NativeResult BodyPlanner::planBlock(mlir::Block& block) {
   for (mlir::Operation& op : block.without_terminator()) {
     const bool isDead = scheduler.liveness().dead(&op);
-    if (isDead) plan.dead.insert(&op);
     if (llvm::isa<mlir::arith::ConstantOp>(op) || scheduler.isSkipped(&op) || (isDead && !isLoad(op))) {
       scheduler.markDone(&op);
       continue;
     }
+    if (isDead) plan.dead.insert(&op);
     if (auto ok = planOp(op); !ok) return ok;
     if (!scheduler.findPending(&op)) scheduler.markDone(&op);
     // Planning walks the ops of a nest repeatedly and recursively: the number of deferred ops is limited.
     constexpr size_t kMaxPending = 1000;
     const auto pending = [&] { return scheduler.pending().size(); };
     current_ = &op;
-    if (pending() >= kMaxPending) flush(FlushPoint::limit);
-    if (pending() >= kMaxPending / 2 && pending() % 64 == 0) flushBeforeWrites(FlushPoint::limit);
+    const auto flushAfter = [&](Flush kind) {
+      if (auto nests = take(kind)) current().after.push_back(std::move(*nests));
+    };
+    if (pending() >= kMaxPending) flushAfter(Flush::values);
+    if (pending() >= kMaxPending / 2 && pending() % 64 == 0) flushAfter(Flush::beforeWrites);
     releaseAfter(op);
   }
   current_ = block.getTerminator();
@@ -120,7 +123,7 @@ void BodyPlanner::releaseAfter(mlir::Operation& op) {
   for (const auto& [value, view] : views_)
     if (view.owner && scheduler.lastNeed(value) <= position) over.push_back(value);
   for (const mlir::Value v : over) views_.erase(v);
-  if (!over.empty()) plan.released[&op] = std::move(over);
+  if (!over.empty()) plan.ops[&op].released = std::move(over);
 }
 
 NativeResult BodyPlanner::planOp(mlir::Operation& op) {
@@ -138,13 +141,16 @@ NativeResult BodyPlanner::planOp(mlir::Operation& op) {
 
 NativeResult BodyPlanner::planHere(mlir::Operation& op) {
   if (auto why = unsupportedForm(op)) return unsupported(std::move(*why));
+  OpPlan& made = plan.ops[&op];
   if (isNestable(op)) {
+    made.code = OpCode::deferred;
     scheduler.add({.op = &op});
     return {};
   }
   if (PlanOp planner = findPlanOp(op)) return planner(*this, op);
   if (op.getNumResults() == 1 && isNativeElementwise(op) && !hasVectors(op.getResultTypes()) &&
       !hasVectors(op.getOperandTypes())) {
+    made.code = OpCode::scalar;
     integers.follow(op);
     return {};
   }
@@ -157,11 +163,13 @@ NativeResult BodyPlanner::planInterpreted(mlir::Operation& op) {
   const auto isRef = [](mlir::Type t) { return llvm::isa<mlir::MemRefType>(t); };
   if (!(isPure(op) || hasEffect) || llvm::any_of(op.getResultTypes(), isRef) || op.getNumRegions() != 0)
     return unsupported("it uses " + name);
+  plan.ops[&op].code = OpCode::interpreted;
   flush();
   for (const mlir::Value v : op.getOperands())
     if (isVector(v)) view(v);
   for (const mlir::Value v : op.getResults())
     if (isVector(v)) setView(v, allocate(elementDType(v.getType()), shapeOf(v.getType())));
+  interpreted.push_back({nextPosition(), name});
   return {};
 }
 
@@ -178,26 +186,35 @@ void BodyPlanner::addAccess(ScheduledOp op, MemoryView box) {
   scheduler.add(std::move(op));
 }
 
-void BodyPlanner::take(Flush flush, FlushPoint point) {
-  PlannedFlush made{.at = current_, .point = point};
-  if (!scheduler.pending().empty()) {
-    made.segment = withDetails(scheduler.take(flush, *this));
-    const Segment& segment = made.segment->segment;
-    scheduler.finish(segment, flush);
-    for (const ScheduledOp& p : segment.ops) {
-      if (!p.access || scheduler.findPending(p.op)) continue;
-      boxes_.erase(p.op);
-      made.finished.push_back(p.op);
-    }
+void BodyPlanner::locate(mlir::Operation& store, mlir::Value stored, MemoryView box) {
+  current().before.emplace_back(LocatedStore{&store, stored});
+  addAccess({.op = &store, .stored = stored}, std::move(box));
+}
+
+std::optional<PlannedNests> BodyPlanner::take(Flush flush) {
+  if (scheduler.pending().empty()) return std::nullopt;
+  PlannedNests made{withDetails(scheduler.take(flush, *this))};
+  const Segment& segment = made.segment.segment;
+  scheduler.finish(segment, flush);
+  for (const ScheduledOp& p : segment.ops) {
+    if (!p.access || scheduler.findPending(p.op)) continue;
+    boxes_.erase(p.op);
+    made.finished.push_back(p.op);
   }
-  plan.flushes.push_back(std::move(made));
+  return made;
+}
+
+void BodyPlanner::addBefore(std::optional<PlannedNests> nests) {
+  if (nests) current().before.emplace_back(std::move(*nests));
 }
 
 PlannedSegment BodyPlanner::withDetails(Segment segment) {
   PlannedSegment made{std::move(segment), {}};
   for (const Nest& nest : made.segment.nests) {
     made.details.push_back(detailsOf(made.segment, nest));
-    if (!nest.plan.roots.empty()) nests.push_back(summarise(made.segment, nest, made.details.back()));
+    if (nest.plan.roots.empty()) continue;
+    nests.push_back(summarise(made.segment, nest, made.details.back()));
+    nests.back().position = nextPosition();
   }
   return made;
 }

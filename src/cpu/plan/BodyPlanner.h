@@ -25,8 +25,9 @@ class BodyPlanner : public schedule::Surroundings {
   const Processor& processor;
   const bool devices;  ///< other devices run the call at the same time
   BodyPlan plan;
-  std::vector<ProductSummary> products;  ///< in the order of their emission
-  std::vector<NestSummary> nests;        ///< in the order of their emission
+  std::vector<ProductSummary> products;    ///< in the order of their emission
+  std::vector<NestSummary> nests;          ///< in the order of their emission
+  std::vector<InterpretedOp> interpreted;  ///< in the order of their emission
   schedule::BodyScheduler scheduler;
   KnownIntegers integers;  ///< scalars that are constants of the emitted code
   std::vector<KnownNumber> gridBounds;
@@ -61,14 +62,20 @@ class BodyPlanner : public schedule::Surroundings {
   /// Plans the ops of the block but its terminator; then every value that is still needed is in memory or a scalar.
   NativeResult planBlock(mlir::Block&);
   NativeResult planOp(mlir::Operation&);
+  /// Numbers what is emitted, from 1.
+  int nextPosition() { return ++positions_; }
   /// An op that src/eval computes on values in memory.
   NativeResult planInterpreted(mlir::Operation&);
 
   // ---- deferred vector ops
   void addAccess(schedule::ScheduledOp, MemoryView box);
   const MemoryView& boxOf(mlir::Operation* op) const { return boxes_.find(op)->second; }
-  void flush(FlushPoint point = FlushPoint::inOp) { take(schedule::Flush::values, point); }
-  void flushBeforeWrites(FlushPoint point = FlushPoint::inOp) { take(schedule::Flush::beforeWrites, point); }
+  /// The deferred ops are computed before the code of the current op, which needs values in memory.
+  void flush() { addBefore(take(schedule::Flush::values)); }
+  /// The same if the op may change memory.
+  void flushBeforeWrites() { addBefore(take(schedule::Flush::beforeWrites)); }
+  /// Before what is flushed next, the memory of the store is located, and the store of `stored` is deferred.
+  void locate(mlir::Operation& store, mlir::Value stored, MemoryView box);
   /// The rows that anything depends on, of values of so many rows; nullopt: all, or the bounds are not known in time.
   std::optional<RowGroups> neededRows(llvm::ArrayRef<mlir::Value>, int64_t rows) const;
 
@@ -83,7 +90,9 @@ class BodyPlanner : public schedule::Surroundings {
 
  private:
   NativeResult planHere(mlir::Operation&);
-  void take(schedule::Flush, FlushPoint);
+  OpPlan& current() { return plan.ops[current_]; }
+  std::optional<PlannedNests> take(schedule::Flush);
+  void addBefore(std::optional<PlannedNests>);
   PlannedSegment withDetails(schedule::Segment);
   NestDetails detailsOf(const schedule::Segment&, const schedule::Nest&);
   std::optional<RowGroups> neededRowsOf(const schedule::Segment&, const schedule::Nest&) const;
@@ -98,7 +107,7 @@ class BodyPlanner : public schedule::Surroundings {
   llvm::DenseMap<mlir::Value, MemoryView> refs_, views_;
   llvm::DenseMap<mlir::Value, std::shared_ptr<const PackedMemory>> packedRefs_;
   llvm::DenseMap<mlir::Operation*, MemoryView> boxes_;  ///< of deferred loads and stores
-  int nextMemory_ = 0;
+  int nextMemory_ = 0, positions_ = 0;
 };
 
 /// Plans one op that nests cannot compute; found by name, one table per file. The names are those of the emitters'

@@ -13,9 +13,16 @@ namespace smalti::cpu {
 
 /// A product, and what its op does besides it (ProductOpPlan).
 struct ProductSummary : ProductPlan {
+  int position = 0;          ///< among all that the body computes, from 1 in the order of the code
   bool isInPlace = false;    ///< it is computed in the memory of the store that uses it
   bool storesAdded = false;  ///< what is added to it is stored there before it
   int64_t rowsOfChunk = 0;   ///< only needed rows are computed, in chunks of this many; 0: all rows
+};
+
+/// An op that src/eval computes.
+struct InterpretedOp {
+  int position = 0;  ///< as ProductSummary's
+  std::string name;  ///< "tpu.sort"
 };
 
 struct KernelPlan {
@@ -26,6 +33,7 @@ struct KernelPlan {
   std::vector<BlockLocality> locality{};   ///< by block of the grid
   std::vector<ProductSummary> products{};  ///< in the order of their emission
   std::vector<NestSummary> nests{};        ///< in the order of their emission
+  std::vector<InterpretedOp> interpreted{};
 };
 
 }  // namespace smalti::cpu

@@ -25,8 +25,9 @@ struct NestValue {
 };
 
 struct NestSummary {
-  int segment = 0;  ///< number in the body; 0: the nest computes a single value that another op needs
-  Shape rows{};     ///< of its loops; empty: one dense row
+  int position = 0;  ///< among all that the body computes, from 1 in the order of the code
+  int segment = 0;   ///< number in the body; 0: the nest computes a single value that another op needs
+  Shape rows{};      ///< of its loops; empty: one dense row
   int64_t columns = 1;
   std::vector<std::string> ops{};   ///< fused, in program order: "arith.mulf"
   int phases = 1;                   ///< of a row; each reduction of a row ends one

@@ -46,7 +46,7 @@ tl::expected<MemoryView, Unsupported> boxOf(BodyPlanner& p, mlir::Operation& op,
     const auto storesThere = [&](const schedule::ScheduledOp& o) {
       return o.isStore() && o.access->memory == whole.memory;
     };
-    if (llvm::any_of(p.scheduler.pending(), storesThere)) p.flush(FlushPoint::load);
+    if (llvm::any_of(p.scheduler.pending(), storesThere)) p.flush();
   }
   const MemoryView box = slice(whole, region->sizes, region->steps);
   if (scalar) return box;

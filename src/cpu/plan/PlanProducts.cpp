@@ -96,8 +96,9 @@ class MatmulPlanner {
   NativeResult finish(DType out, const Shape& shape) {
     if (!made_.destination) p_.setView(op_.getResult(0), BodyPlanner::allocate(out, shape));
     for (const ProductPlan& plan : made_.products)
-      p_.products.push_back({plan, made_.destination.has_value(), made_.storesAdded, made_.rowsOfChunk});
-    p_.plan.products[&op_] = std::move(made_);
+      p_.products.push_back(
+          {plan, p_.nextPosition(), made_.destination.has_value(), made_.storesAdded, made_.rowsOfChunk});
+    p_.plan.ops[&op_].product = std::move(made_);
     return {};
   }
 
@@ -113,10 +114,7 @@ class MatmulPlanner {
     const auto box = planStoreBox(p_, *destination->store);
     if (!box) return tl::unexpected(box.error());
     if (!suitsProduct(*destination, *box, shape)) return {};
-    for (mlir::Operation* op : destination->chain) {
-      p_.scheduler.skip(op);
-      p_.plan.covered.insert(op);
-    }
+    for (mlir::Operation* op : destination->chain) p_.scheduler.skip(op);
     made_.destination = destination;
     made_.addedRow = addedRow(*destination, *box, shape);
     if (destination->added && !made_.addedRow) {
@@ -124,8 +122,7 @@ class MatmulPlanner {
       if (!isLoadedFrom(*box, *destination)) {
         made_.storesAdded = true;
         const Shape added = shapeOf(destination->added.getType());
-        p_.addAccess({.op = destination->store, .stored = destination->added},
-                     added == box->shape ? *box : *reshape(*box, added));
+        p_.locate(*destination->store, destination->added, added == box->shape ? *box : *reshape(*box, added));
       }
     }
     return {};
@@ -298,10 +295,10 @@ NativeResult planConvolution(BodyPlanner& p, mlir::Operation& op) {
   ProductPlan plan =
       cpu::planProduct({.shape = shape, .rowBytesOfB = convolution->leadingOfB * storage_bytes(shape.b)}, p.processor);
   plan.of = "a convolution";
-  p.products.push_back({plan});
+  p.products.push_back({plan, p.nextPosition()});
   ProductOpPlan made;
   made.products.push_back(std::move(plan));
-  p.plan.products[&op] = std::move(made);
+  p.plan.ops[&op].product = std::move(made);
   const mlir::Type result = op.getResult(0).getType();
   p.setView(op.getResult(0), BodyPlanner::allocate(elementDType(result), shapeOf(result)));
   return {};

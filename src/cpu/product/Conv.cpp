@@ -24,8 +24,6 @@ class ConvLowering : ConvDimensions {
   NativeResult run(const ProductPlan& plan) {
     const DType out = elementDType(op_.getType());
     const GemmShape& shape = plan.shape;
-    if (auto ok = l_.flush(); !ok) return ok;
-
     const View lhs = ordered(multiplied(l_, op_.getLhs(), op_.getRhs(), out), lhsOrder_);
     View weights = ordered(multiplied(l_, op_.getRhs(), op_.getLhs(), out), rhsOrder_);
     if (!isDense(weights)) weights = l_.denseCopy(weights);
@@ -156,9 +154,7 @@ class ConvLowering : ConvDimensions {
 };
 
 NativeResult lowerConv(NativeLowering& l, mlir::Operation& op) {
-  const ProductOpPlan* plan = l.productPlan(op);
-  if (!plan) return lowerByInterpreter(l, op);
-  return ConvLowering(l, mlir::cast<tpu::ConvOp>(op)).run(plan->products.at(0));
+  return ConvLowering(l, mlir::cast<tpu::ConvOp>(op)).run(l.productPlan(op).products.at(0));
 }
 
 constexpr std::array<NativeOpRow, 1> kConvTable{{{"tpu.conv", lowerConv}}};

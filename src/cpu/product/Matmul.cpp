@@ -70,7 +70,6 @@ class MatmulLowering {
     View result;
     if (plan_.destination)
       if (auto ok = takeDestination(result, shape); !ok) return ok;
-    if (auto ok = l_.flush(); !ok) return ok;
     if (!plan_.destination) {
       result = l_.allocate(sum, shape);
       if (plan_.accumulates) startFrom(l_, l_.view(op_.getOperand(2)), result);
@@ -115,14 +114,11 @@ class MatmulLowering {
   /// already or a row that the product adds.
   NativeResult takeDestination(View& result, const Shape& shape) {
     const ProductStore& destination = *plan_.destination;
-    auto box = storeBox(l_, *destination.store);
+    tl::expected<View, Unsupported> box =
+        plan_.storesAdded ? l_.located(destination.store) : storeBox(l_, *destination.store);
     if (!box) return tl::unexpected(box.error());
     auto target = reshape(l_.b, *box, shape);
     if (!target) return unsupported("a product whose store reshapes it");
-    if (plan_.storesAdded) {
-      const Shape added = shapeOf(destination.added.getType());
-      l_.addAccess(*destination.store, added == box->shape ? *box : *reshape(l_.b, *box, added));
-    }
     result = std::move(*target);
     return {};
   }
@@ -309,8 +305,7 @@ class MatmulLowering {
 };
 
 NativeResult lowerMatmul(NativeLowering& l, mlir::Operation& op) {
-  const ProductOpPlan* plan = l.productPlan(op);
-  return plan ? MatmulLowering(l, op, dotDimensionsOf(op), *plan).run() : lowerByInterpreter(l, op);
+  return MatmulLowering(l, op, dotDimensionsOf(op), l.productPlan(op)).run();
 }
 
 constexpr std::array<NativeOpRow, 1> kMatmulOps{{{"tpu.matmul", lowerMatmul}}};

@@ -19,8 +19,6 @@ std::optional<DType> typeAttribute(mlir::Operation& op, llvm::StringRef name) {
   return type ? dtypeOf(type.getValue()) : std::nullopt;
 }
 
-bool isInteger(DType t) { return computesNatively(t) && is_integer(t); }
-
 struct Precision {
   int mantissaBits, minExponent;  ///< of the smallest normal number
 };

@@ -125,13 +125,11 @@ class Search {
 };
 
 NativeResult lowerReduceIndex(NativeLowering& l, mlir::Operation& op) {
-  if (!isNativeArgReduction(op)) return lowerByInterpreter(l, op);
   const Shape shape = shapeOf(op.getOperand(0).getType());
   const DType out = elementDType(op.getResult(0).getType());
   const int64_t axis = integerAttribute(op, "axis", -1);
   Shape rest = shape;
   rest.erase(rest.begin() + axis);
-  if (auto ok = l.flush(); !ok) return ok;
   const View source = denseView(l, op.getOperand(0));
   View result = l.allocate(out, rest);
   if (num_elements(shape) == 0)

@@ -15,7 +15,6 @@ NativeResult lowerAtomic(NativeLowering& l, mlir::Operation& op) {
   const mlir::Value ref = atomic.getBase();
   if (!kind || !l.hasRef(ref) || l.ref(ref).dynamic())
     return unsupported("an atomic update of a ref that native code does not follow");
-  if (auto ok = l.flush(); !ok) return ok;
   const View to = l.ref(ref);
   // Elements of a slice that are past the end of the array cannot be updated.
   for (size_t d = 0; d < to.present.size(); ++d) l.require(l.b.CreateICmpEQ(to.present[d], l.index(to.shape[d])));

@@ -10,10 +10,8 @@ namespace {
 
 /// tpu.bitcast between widths (S-D8). Of one width it is an op of nests.
 NativeResult lowerBitcast(NativeLowering& l, mlir::Operation& op) {
-  if (!isNativeBitcast(op)) return lowerByInterpreter(l, op);
   const DType to = elementDType(op.getResult(0).getType());
   const Shape out = shapeOf(op.getResult(0).getType());
-  if (auto ok = l.flush(); !ok) return ok;
   const View source = denseView(l, op.getOperand(0));
   const auto seen = bitcastView(l.b, [&](Reg ok) { l.require(ok); }, unpacked(source), to, out);
   if (!seen) return unsupported("a bitcast of an unknown form");

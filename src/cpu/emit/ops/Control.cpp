@@ -84,7 +84,6 @@ llvm::BasicBlock* newBlock(NativeLowering& l, const char* name) {
 }
 
 NativeResult lowerFor(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flush(); !ok) return ok;
   mlir::Block& body = op.getRegion(0).front();
   Carried carried(l, op.getResultTypes());
   if (auto ok = carried.assign(op.getOperands().drop_front(3)); !ok) return ok;
@@ -118,7 +117,6 @@ NativeResult lowerFor(NativeLowering& l, mlir::Operation& op) {
 }
 
 NativeResult lowerIf(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flush(); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   Reg condition = l.scalar(op.getOperand(0));
   if (!condition) return unsupported("a condition that native code does not follow");
@@ -136,7 +134,6 @@ NativeResult lowerIf(NativeLowering& l, mlir::Operation& op) {
 }
 
 NativeResult lowerWhile(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flush(); !ok) return ok;
   mlir::Block &before = op.getRegion(0).front(), &body = op.getRegion(1).front();
   Carried in(l, before.getArgumentTypes()), out(l, op.getResultTypes());
   if (auto ok = in.assign(op.getOperands()); !ok) return ok;
@@ -164,7 +161,6 @@ NativeResult lowerWhile(NativeLowering& l, mlir::Operation& op) {
 
 /// run_scoped: its allocations are freed at its end.
 NativeResult lowerRegion(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flush(); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   mlir::Block& body = op.getRegion(0).front();
   if (auto ok = l.lowerBlock(body); !ok) return ok;

@@ -12,14 +12,12 @@ NativeResult lowerIota(NativeLowering& l, mlir::Operation& op) {
   const DType t = elementDType(op.getResult(0).getType());
   const Shape shape = shapeOf(op.getResult(0).getType());
   const auto dims = integersAttribute(op, "dimensions");
-  if (!isNativeIota(op)) return lowerByInterpreter(l, op);
   std::vector<int64_t> weights(shape.size(), 0);
   int64_t weight = 1;
   for (size_t k = dims.size(); k-- > 0;) {
     weights[static_cast<size_t>(dims[k])] += weight;
     weight *= shape[static_cast<size_t>(dims[k])];
   }
-  if (auto ok = l.flush(); !ok) return ok;
   const View out = l.allocate(t, shape);
   l.setView(op.getResult(0), out);
   Builder& b = l.b;

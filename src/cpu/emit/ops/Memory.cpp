@@ -49,8 +49,6 @@ tl::expected<View, Unsupported> boxOf(NativeLowering& l, mlir::Operation& op, ml
   auto bounds = boundsOf(l, op, whole, indices, valueShape);
   if (!bounds) return tl::unexpected(bounds.error());
   const bool writes = op.getNumResults() == 0;
-  if (!writes)
-    if (auto ok = l.flushIfPlanned(FlushPoint::load); !ok) return tl::unexpected(ok.error());
   View box = slice(l.b, whole, bounds->starts, bounds->box.sizes, bounds->box.steps);
   if (writes) {
     l.require(bounds->inside);
@@ -85,8 +83,6 @@ tl::expected<PackedView, Unsupported> packedBoxOf(NativeLowering& l, mlir::Opera
 NativeResult lowerPackedLoad(NativeLowering& l, mlir::Operation& op) {
   const bool scalar = !isVector(op.getResult(0));
   const Shape shape = scalar ? Shape{} : shapeOf(op.getResult(0).getType());
-  // Not deferred: it is read here.
-  if (auto ok = l.flush(); !ok) return ok;
   auto box = packedBoxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), shape, scalar);
   if (!box) return tl::unexpected(box.error());
   if (l.plan.dead.contains(&op)) return {};
@@ -108,7 +104,6 @@ NativeResult lowerVectorLoad(NativeLowering& l, mlir::Operation& op) {
 
 NativeResult lowerScalarLoad(NativeLowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
-  if (auto ok = l.flush(); !ok) return ok;
   auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
   if (!box) return tl::unexpected(box.error());
   l.setScalar(op.getResult(0), loadElements(l.b, box->dtype, box->base, 1));
@@ -116,7 +111,6 @@ NativeResult lowerScalarLoad(NativeLowering& l, mlir::Operation& op) {
 }
 
 NativeResult lowerScalarStore(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flush(); !ok) return ok;
   if (l.packedRef(op.getOperand(1))) {
     auto box = packedBoxOf(l, op, op.getOperand(1), op.getOperands().drop_front(2), {}, true);
     if (!box) return tl::unexpected(box.error());
@@ -138,7 +132,6 @@ NativeResult lowerScalarStore(NativeLowering& l, mlir::Operation& op) {
 /// A store through a ref with another element width: neighbouring bits of the same stored element are preserved.
 NativeResult lowerPackedStore(NativeLowering& l, mlir::Operation& op, mlir::Value value, mlir::Value ref,
                               mlir::ValueRange indices, mlir::Value mask) {
-  if (auto ok = l.flush(); !ok) return ok;
   const Shape shape = shapeOf(value.getType());
   auto box = packedBoxOf(l, op, ref, indices, shape, false);
   if (!box) return tl::unexpected(box.error());

@@ -82,12 +82,10 @@ class Reducer {
 
 /// Neighbouring dimensions are reduced as one; others are brought together first.
 NativeResult lowerMultiReduction(NativeLowering& l, mlir::Operation& op) {
-  if (!isNativeMultiReduction(op)) return lowerByInterpreter(l, op);
   const auto kind = nativeReductionKind(op);
   const Shape shape = shapeOf(op.getOperand(0).getType()), rest = shapeOf(op.getResult(0).getType());
   auto dims = integersAttribute(op, "reduction_dims");
   llvm::sort(dims);
-  if (auto ok = l.flush(); !ok) return ok;
   const bool together = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
   View in = together ? denseView(l, op.getOperand(0)) : l.view(op.getOperand(0));
   if (!together) {

@@ -32,7 +32,6 @@ NativeResult lowerRotate(NativeLowering& l, mlir::Operation& op) {
   const int64_t strideDim = strided ? integerAttribute(op, "stride_dimension", -1) : -1;
   Reg amount = l.scalar(op.getOperand(1));
   if (!amount) return unsupported("a rotation that native code does not follow");
-  if (auto ok = l.flush(); !ok) return ok;
   const View in = denseView(l, op.getOperand(0));
   View out = l.allocate(in.dtype, shape);
   l.setView(op.getResult(0), out);
@@ -83,7 +82,6 @@ NativeResult lowerGather(NativeLowering& l, mlir::Operation& op) {
   const DType indexType = elementDType(op.getOperand(1).getType());
   int64_t total = 1;
   for (const int64_t d : dims) total *= from[static_cast<size_t>(d)];
-  if (auto ok = l.flush(); !ok) return ok;
   const View in = denseView(l, op.getOperand(0)), indices = denseView(l, op.getOperand(1));
   View out = l.allocate(in.dtype, shape);
   l.setView(op.getResult(0), out);

@@ -17,7 +17,6 @@ View stableView(NativeLowering& l, mlir::Value v) {
 
 NativeResult lowerShapeCast(NativeLowering& l, mlir::Operation& op) {
   const Shape to = shapeOf(op.getResult(0).getType());
-  if (auto ok = l.flush(); !ok) return ok;
   View source = isReadInPlace(op) ? l.view(op.getOperand(0)) : stableView(l, op.getOperand(0));
   auto view = reshape(l.b, source, to);
   if (!view) view = reshape(l.b, l.denseCopy(source), to);
@@ -26,7 +25,6 @@ NativeResult lowerShapeCast(NativeLowering& l, mlir::Operation& op) {
 }
 
 NativeResult lowerExtractSlice(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flush(); !ok) return ok;
   const View source = stableView(l, op.getOperand(0));
   const Shape sizes = shapeOf(op.getResult(0).getType());
   auto offsets = integersAttribute(op, "offsets"), steps = integersAttribute(op, "strides");
@@ -40,7 +38,6 @@ NativeResult lowerExtractSlice(NativeLowering& l, mlir::Operation& op) {
 
 /// A scalar or the trailing dimensions at leading positions.
 NativeResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flush(); !ok) return ok;
   const auto positions = integersAttribute(op, "static_position");
   View source = stableView(l, op.getOperand(0));
   std::vector<Reg> starts(source.shape.size(), l.index(0));
@@ -65,7 +62,6 @@ NativeResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
 }
 
 NativeResult lowerTranspose(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flush(); !ok) return ok;
   const auto permutation = integersAttribute(op, "permutation");
   const View source = l.view(op.getOperand(0));
   View turned = source;
@@ -80,7 +76,6 @@ NativeResult lowerTranspose(NativeLowering& l, mlir::Operation& op) {
 }
 
 NativeResult lowerConcatenate(NativeLowering& l, mlir::Operation& op) {
-  if (auto ok = l.flush(); !ok) return ok;
   if (isReadInBlocks(op)) {
     for (mlir::Value block : op.getOperands()) l.blocks[op.getResult(0)].push_back(l.view(block));
     return {};

@@ -50,7 +50,6 @@ void addToCount(NativeLowering& l, const View& semaphore, Reg amount) {
 NativeResult wait(NativeLowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices) {
     // Other devices may change memory meanwhile.
-    if (auto ok = l.flush(); !ok) return ok;
     Reg ended = callRuntime(l, kWaitSymbol, l.b.getInt32Ty(), {semaphore.base, amount});
     l.require(l.b.CreateICmpEQ(ended, l.b.getInt32(0)));
     return {};
@@ -93,7 +92,6 @@ NativeResult lowerSemaphoreRead(NativeLowering& l, mlir::Operation& op) {
   if (!semaphore) return unsupported("a semaphore that native code does not follow");
   Reg count = nullptr;
   if (l.options.devices) {  // the kernel may poll it until another device has raised it
-    if (auto ok = l.flush(); !ok) return ok;
     count = callRuntime(l, kReadSymbol, l.b.getInt64Ty(), {semaphore->base});
     l.require(l.b.CreateICmpNE(count, l.index(INT64_MIN)));
   } else {
@@ -121,7 +119,6 @@ NativeResult lowerSemaphoreSignal(NativeLowering& l, mlir::Operation& op) {
   if (auto ok = requireSelf(l, s[3]); !ok) return ok;
   if (l.options.devices) {
     // Earlier writes must be visible to a thread that sees the count.
-    if (auto ok = l.flush(); !ok) return ok;
     Reg device = s[2] ? l.scalar(s[2]) : nullptr;
     if (s[2] && !device) return unsupported("a device that native code does not follow");
     if (device) {
@@ -234,7 +231,6 @@ NativeResult copyBits(NativeLowering& l, const PackedView& source, const PackedV
       return unsupported("a copy that reshapes");
     l.require(l.b.CreateICmpEQ(extent(l.b, from.cells, d), extent(l.b, to.cells, d)));
   }
-  if (auto ok = l.flush(); !ok) return ok;
   if (from.cells.memory == to.cells.memory) {
     // They may overlap: all is read before anything is written.
     if (from.cells.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
@@ -289,7 +285,6 @@ NativeResult copyElements(NativeLowering& l, const View& source, const View& tar
     if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return unsupported("a copy that reshapes");
     l.require(l.b.CreateICmpEQ(extent(l.b, from, d), extent(l.b, to, d)));
   }
-  if (auto ok = l.flush(); !ok) return ok;
   const bool oneRun = isDense(from) && isDense(to);
   if (from.extendsPast() || to.extendsPast()) {
     if (from.memory == to.memory) return unsupported("a copy within one array that reaches past its end");

@@ -128,8 +128,10 @@ std::string planText(const cpu::KernelPlan& plan) {
     text += "\n" + table.str(false, 2);
   }
   if (!plan.products.empty()) {
-    text += "\n  products\n";
-    for (const cpu::ProductSummary& p : plan.products) text += "    " + cpu::text(p) + notesOf(p) + "\n";
+    term::Table table({{"", term::Align::right}, {"products"}});
+    for (const cpu::ProductSummary& p : plan.products)
+      table.add({std::to_string(p.position), cpu::text(p) + notesOf(p)});
+    text += "\n" + table.str(false, 2);
   }
   if (!plan.nests.empty()) {
     term::Table table({{"segment", term::Align::right},

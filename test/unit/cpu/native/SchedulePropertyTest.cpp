@@ -170,9 +170,9 @@ TEST(Schedule, RandomBodiesComputeWhatTheMachineComputes) {
       fused += nest.ops.size() > 2;
       reused += llvm::count_if(nest.values, [](const NestValue& v) { return v.reusesBuffer; });
     }
-    for (const auto& [op, product] : planned->body.products) {
-      inPlace += product.destination.has_value();
-      afterOthers += product.storesAdded;
+    for (const auto& [op, plan] : planned->body.ops) {
+      inPlace += plan.product && plan.product->destination;
+      afterOthers += plan.product && plan.product->storesAdded;
     }
     for (int n = 0; n < 2; ++n) {
       same(body.kernel(), RandomBody::operands(*rc::gen::inRange(0, 5), *rc::gen::inRange(0, 5)));
