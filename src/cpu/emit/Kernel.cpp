@@ -201,8 +201,9 @@ class KernelEmitter {
   NativeResult computeBlockOffset(Windowed& w) {
     if (w.locality->prefetchesNext) {
       std::vector<Reg> next = indices_;
-      Reg last = b_.CreateSub(bounds_.back(), l_.index(1));
-      next.back() = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(next.back(), l_.index(1)), last);
+      const size_t a = plan_.fastestAxis;
+      Reg last = b_.CreateSub(bounds_[a], l_.index(1));
+      next[a] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateAdd(next[a], l_.index(1)), last);
       const auto starts = blockStarts(l_, arguments_, *w.window, next);
       if (!starts) return tl::unexpected(starts.error());
       w.next = elementPointer(b_, w.array, *starts);

@@ -34,6 +34,7 @@ std::vector<BlockLocality> planLocality(const KernelPackage& package, const Grid
   const size_t rank = package.signature.grid.size(), inputs = arguments.numInputs();
   const auto nonTemporal = streams ? usesNonTemporalStores(package, processor) : std::vector<bool>();
   const bool isSkinny = hasSkinnyProduct(arguments);
+  const bool moves = rank > 0 && package.signature.grid[grid.fastestAxis] != 1;  // else no step is next
   std::vector<BlockLocality> all(grid.blocks.size());
   for (size_t i = 0; i < all.size(); ++i) {
     if (!arguments.windowOf(i)) continue;
@@ -53,7 +54,7 @@ std::vector<BlockLocality> planLocality(const KernelPackage& package, const Grid
     // Small looked-up blocks of skinny products, whose time is dominated by fetching them.
     const int64_t bytes = num_elements(window.bounds) * storage_bytes(elementDType(arguments.block(i).getType()));
     b.prefetchesNext =
-        isSkinny && rank > 0 && !window.elementIndexed && map.readsMemory() && bytes <= kMaxPrefetchedBlockBytes;
+        isSkinny && moves && !window.elementIndexed && map.readsMemory() && bytes <= kMaxPrefetchedBlockBytes;
   }
   return all;
 }

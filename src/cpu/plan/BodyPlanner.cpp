@@ -240,7 +240,8 @@ schedule::RowSchedule BodyPlanner::scheduleRows(const schedule::NestFacts& facts
 PlanOp findPlanOp(mlir::Operation& op) {
   static const llvm::StringMap<PlanOp>& table = *[] {
     auto* all = new llvm::StringMap<PlanOp>;
-    for (const auto rows : {plannedControlOps(), plannedMemoryOps(), plannedProductOps(), plannedVectorOps()})
+    for (const auto rows :
+         {plannedControlOps(), plannedMemoryOps(), plannedProductOps(), plannedSyncOps(), plannedVectorOps()})
       for (const auto& [name, planner] : rows) (*all)[llvm::StringRef(name.data(), name.size())] = planner;
     return all;
   }();

@@ -117,6 +117,7 @@ using PlanOpRow = std::pair<std::string_view, PlanOp>;
 std::span<const PlanOpRow> plannedControlOps();
 std::span<const PlanOpRow> plannedMemoryOps();
 std::span<const PlanOpRow> plannedProductOps();
+std::span<const PlanOpRow> plannedSyncOps();
 std::span<const PlanOpRow> plannedVectorOps();
 /// Null: the op is not in a table.
 PlanOp findPlanOp(mlir::Operation&);

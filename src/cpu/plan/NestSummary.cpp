@@ -22,6 +22,8 @@ NestSummary summarise(const schedule::Segment& segment, const schedule::Nest& ne
                 .bufferedValues = static_cast<int64_t>(plan.rowBuffers.size()),
                 .skipsRows = details.neededRows.has_value(),
                 .readsRowsInPlace = details.maskedLoads.has_value()};
+  for (const RootDetails& r : details.roots)
+    if (const NestVectors v{r.lanes, r.vectors}; s.vectors.empty() || s.vectors.back() != v) s.vectors.push_back(v);
   llvm::SmallVector<RowValue, 2> divisors;
   for (const RootDetails& r : details.roots)
     for (const RowValue& d : r.divisors)

@@ -1,4 +1,4 @@
-// Loads, stores and views of refs, and copies: what they compute first, and what is known of their memory.
+// Loads, stores, atomic updates and views of refs: what they compute first, and what is known of their memory.
 #include <array>
 
 #include "base/Tiles.h"
@@ -7,7 +7,6 @@
 #include "cpu/plan/BodyPlanner.h"
 #include "ir/TpuOpsAtomic.h"
 #include "ir/TpuOpsMemory.h"
-#include "ir/TpuOpsSync.h"
 #include "ir/Types.h"
 #include "ir/facts/AccessBox.h"
 #include "ir/facts/Attributes.h"
@@ -211,42 +210,10 @@ NativeResult planAllocation(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-// ---- copies and semaphores
-
-/// Memory changes, or other devices see what the kernel has written.
-NativeResult planCopy(BodyPlanner& p, mlir::Operation&) {
-  p.flushBeforeWrites();
-  return {};
-}
-
-/// The same if there are other devices.
-NativeResult planExchange(BodyPlanner& p, mlir::Operation&) {
-  if (p.devices) p.flushBeforeWrites();
-  return {};
-}
-
-NativeResult planBarrier(BodyPlanner& p, mlir::Operation& op) {
-  if (p.barrier) p.setRef(op.getResult(0), *p.barrier);
-  return {};
-}
-
-NativeResult planZero(BodyPlanner& p, mlir::Operation& op) {
-  p.integers.set(op.getResult(0), 0);
-  return {};
-}
-
-NativeResult planDeviceId(BodyPlanner& p, mlir::Operation& op) { return p.devices ? NativeResult() : planZero(p, op); }
-
-NativeResult planIterationBound(BodyPlanner& p, mlir::Operation& op) {
-  const auto dim = static_cast<size_t>(integerAttribute(op, "dim", 0));
-  if (dim >= p.gridBounds.size()) return unsupported("the bound of a grid axis that does not exist");
-  p.integers.set(op.getResult(0), p.gridBounds[dim]);
-  return {};
-}
-
 NativeResult planAtomic(BodyPlanner& p, mlir::Operation& op) {
   auto atomic = llvm::cast<tpu::AtomicOp>(op);
-  if (!p.hasRef(atomic.getBase())) return unsupported(kUnknownRef);
+  if (!p.hasRef(atomic.getBase()) || p.ref(atomic.getBase()).dynamic())
+    return unsupported("an atomic update of a ref that native code does not follow");
   p.flush();
   for (const mlir::Value v : {atomic.getValue(), atomic.getExpected()})
     if (v && isVector(v)) p.view(v);
@@ -256,7 +223,7 @@ NativeResult planAtomic(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<PlanOpRow, 25> kMemoryTable{{
+constexpr std::array<PlanOpRow, 15> kMemoryTable{{
     {"tpu.atomic", planAtomic},
     {"vector.load", planVectorLoad},
     {"tpu.strided_load", planVectorLoad},
@@ -272,16 +239,6 @@ constexpr std::array<PlanOpRow, 25> kMemoryTable{{
     {"tpu.annotate", planAnnotate},
     {"tpu.memref_memory_space_is", planMemorySpaceIs},
     {"memref.alloca", planAllocation},
-    {"tpu.core_id", planZero},
-    {"tpu.device_id", planDeviceId},
-    {"tpu.enqueue_dma", planCopy},
-    {"tpu.iteration_bound", planIterationBound},
-    {"tpu.sem_alloc", planAllocation},
-    {"tpu.sem_barrier", planBarrier},
-    {"tpu.sem_read", planExchange},
-    {"tpu.sem_signal", planExchange},
-    {"tpu.sem_wait", planExchange},
-    {"tpu.wait_dma", planExchange},
 }};
 
 }  // namespace

@@ -13,8 +13,6 @@ NativeResult lowerAtomic(NativeLowering& l, mlir::Operation& op) {
   auto atomic = llvm::cast<tpu::AtomicOp>(op);
   const auto kind = atomicKindNamed(atomic.getKind());
   const mlir::Value ref = atomic.getBase();
-  if (!kind || !l.hasRef(ref) || l.ref(ref).dynamic())
-    return unsupported("an atomic update of a ref that native code does not follow");
   const View to = l.ref(ref);
   // Elements of a slice that are past the end of the array cannot be updated.
   for (size_t d = 0; d < to.present.size(); ++d) l.require(l.b.CreateICmpEQ(to.present[d], l.index(to.shape[d])));
@@ -24,7 +22,6 @@ NativeResult lowerAtomic(NativeLowering& l, mlir::Operation& op) {
   };
   if (isScalar) {
     Reg value = l.scalar(atomic.getValue()), expected = atomic.getExpected() ? l.scalar(atomic.getExpected()) : nullptr;
-    if (!value || (atomic.getExpected() && !expected)) return unsupported("a scalar that native code does not follow");
     l.setScalar(atomic.getResult(), update(to.base, value, expected));
     return {};
   }

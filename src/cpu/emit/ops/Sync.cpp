@@ -13,14 +13,6 @@
 namespace smalti::cpu {
 namespace {
 
-const View* refOf(NativeLowering& l, mlir::Value v) { return v && l.hasRef(v) ? &l.ref(v) : nullptr; }
-
-/// One semaphore: its 64-bit count.
-const View* semaphoreOf(NativeLowering& l, mlir::Value v) {
-  const View* view = refOf(l, v);
-  return view && !view->dynamic() && is_semaphore(view->dtype) && view->elements() == 1 ? view : nullptr;
-}
-
 const llvm::Align kCountAlign(8);
 
 /// The result of a run-time function whose first argument is the context.
@@ -47,17 +39,16 @@ void addToCount(NativeLowering& l, const View& semaphore, Reg amount) {
     setCount(l, semaphore, l.b.CreateAdd(countOf(l, semaphore), amount));
 }
 
-NativeResult wait(NativeLowering& l, const View& semaphore, Reg amount) {
+void wait(NativeLowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices) {
     // Other devices may change memory meanwhile.
     Reg ended = callRuntime(l, kWaitSymbol, l.b.getInt32Ty(), {semaphore.base, amount});
     l.require(l.b.CreateICmpEQ(ended, l.b.getInt32(0)));
-    return {};
+    return;
   }
   Reg count = countOf(l, semaphore);
   l.require(l.b.CreateICmpSGE(count, amount));
   setCount(l, semaphore, l.b.CreateSub(count, amount));
-  return {};
 }
 
 Reg wideId(NativeLowering& l, Reg device) { return l.b.CreateSExtOrTrunc(device, l.b.getInt64Ty()); }
@@ -71,64 +62,50 @@ View onDevice(NativeLowering& l, View here, Reg device) {
   return here;
 }
 
-/// The id must be that of this device or core: there is no other.
-NativeResult requireSelf(NativeLowering& l, mlir::Value id) {
-  if (!id) return {};
+/// The id, if there is one, must be that of this device or core: there is no other.
+void requireSelf(NativeLowering& l, mlir::Value id) {
+  if (!id) return;
   Reg r = l.scalar(id);
-  if (!r) return unsupported("a device or core that native code does not follow");
-  Reg isSelf = l.b.CreateICmpEQ(r, llvm::Constant::getNullValue(r->getType()));
-  if (constantOf(isSelf) == 0) return unsupported("it copies to another device or core, or signals it");
-  l.require(isSelf);
-  return {};
+  l.require(l.b.CreateICmpEQ(r, llvm::Constant::getNullValue(r->getType())));
 }
 
-Reg wide(NativeLowering& l, mlir::Value v) {
-  Reg r = l.scalar(v);
-  return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
-}
+Reg wide(NativeLowering& l, mlir::Value v) { return l.b.CreateSExtOrTrunc(l.scalar(v), l.b.getInt64Ty()); }
 
 NativeResult lowerSemaphoreRead(NativeLowering& l, mlir::Operation& op) {
-  const View* semaphore = semaphoreOf(l, op.getOperand(0));
-  if (!semaphore) return unsupported("a semaphore that native code does not follow");
+  const View& semaphore = l.ref(op.getOperand(0));
   Reg count = nullptr;
   if (l.options.devices) {  // the kernel may poll it until another device has raised it
-    count = callRuntime(l, kReadSymbol, l.b.getInt64Ty(), {semaphore->base});
+    count = callRuntime(l, kReadSymbol, l.b.getInt64Ty(), {semaphore.base});
     l.require(l.b.CreateICmpNE(count, l.index(INT64_MIN)));
   } else {
-    count = countOf(l, *semaphore);
+    count = countOf(l, semaphore);
   }
   l.setScalar(op.getResult(0), l.b.CreateTrunc(count, l.b.getInt32Ty()));
   return {};
 }
 
 NativeResult lowerSemaphoreWait(NativeLowering& l, mlir::Operation& op) {
-  const View* semaphore = semaphoreOf(l, op.getOperand(0));
+  const View& semaphore = l.ref(op.getOperand(0));
   Reg amount = wide(l, op.getOperand(1));
-  if (!semaphore || !amount) return unsupported("a semaphore that native code does not follow");
-  if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
-  trackCopyWait(l, op, nullptr, *semaphore, amount);
+  wait(l, semaphore, amount);
+  trackCopyWait(l, op, nullptr, semaphore, amount);
   return {};
 }
 
 /// Segments: semaphore, amount, device_id, core_id, subcore_id.
 NativeResult lowerSemaphoreSignal(NativeLowering& l, mlir::Operation& op) {
   const OperandSegments s(op);
-  const View* semaphore = semaphoreOf(l, s[0]);
-  Reg amount = s[1] ? wide(l, s[1]) : nullptr;
-  if (!semaphore || !amount || s[4]) return unsupported("a semaphore that native code does not follow");
-  if (auto ok = requireSelf(l, s[3]); !ok) return ok;
-  if (l.options.devices) {
+  const View& semaphore = l.ref(s[0]);
+  Reg amount = wide(l, s[1]);
+  requireSelf(l, s[3]);
+  if (l.options.devices && s[2]) {
     // Earlier writes must be visible to a thread that sees the count.
-    Reg device = s[2] ? l.scalar(s[2]) : nullptr;
-    if (s[2] && !device) return unsupported("a device that native code does not follow");
-    if (device) {
-      requireDone(l, callRuntime(l, kSignalSymbol, l.b.getInt32Ty(), {wideId(l, device), semaphore->base, amount}));
-      return {};
-    }
-  } else if (auto ok = requireSelf(l, s[2]); !ok) {
-    return ok;
+    Reg device = wideId(l, l.scalar(s[2]));
+    requireDone(l, callRuntime(l, kSignalSymbol, l.b.getInt32Ty(), {device, semaphore.base, amount}));
+    return {};
   }
-  addToCount(l, *semaphore, amount);
+  requireSelf(l, s[2]);
+  addToCount(l, semaphore, amount);
   return {};
 }
 
@@ -185,8 +162,8 @@ void copyRuns(NativeLowering& l, const View& from, const View& to) {
   walk(0);
 }
 
-/// A copy of which a side may reach past the end of its array: what both have is copied; what only the target has
-/// becomes undefined.
+/// Copies between views that may extend past their arrays: elements that both have are copied, those that only the
+/// target has become undefined.
 void copyPresent(NativeLowering& l, View from, View to) {
   Builder& b = l.b;
   View undefined = to;
@@ -206,12 +183,10 @@ void copyPresent(NativeLowering& l, View from, View to) {
   copyRuns(l, from, to);
 }
 
-/// A side of a copy, whatever its elements are in memory.
-std::optional<PackedView> copySide(NativeLowering& l, mlir::Value v) {
-  if (!v) return std::nullopt;
-  if (const PackedView* packed = l.packedRef(v)) return *packed;
-  if (!l.hasRef(v) || l.ref(v).extendsPast()) return std::nullopt;
-  return unpacked(l.ref(v));
+/// The source or target of a copy, as a packed view.
+PackedView sideOf(NativeLowering& l, mlir::Value v) {
+  const PackedView* packed = l.packedRef(v);
+  return packed ? *packed : unpacked(l.ref(v));
 }
 
 Reg dmaBytes(NativeLowering& l, const PackedView& view) {
@@ -220,31 +195,26 @@ Reg dmaBytes(NativeLowering& l, const PackedView& view) {
   return dmaBytes(l, seen);
 }
 
-/// A copy of which a side sees elements of another width than those in memory.
-NativeResult copyBits(NativeLowering& l, const PackedView& source, const PackedView& target) {
-  if (bit_width(source.dtype) != bit_width(target.dtype))
-    return unsupported("a copy between dtypes of different widths");
-  const PackedView from = withoutUnitDims(source), to = withoutUnitDims(target);
-  if (from.cells.shape.size() != to.cells.shape.size()) return unsupported("a copy that reshapes");
-  for (size_t d = 0; d < from.cells.shape.size(); ++d) {
-    if (!from.cells.dynamic() && !to.cells.dynamic() && from.cells.shape[d] != to.cells.shape[d])
-      return unsupported("a copy that reshapes");
-    l.require(l.b.CreateICmpEQ(extent(l.b, from.cells, d), extent(l.b, to.cells, d)));
-  }
-  if (from.cells.memory == to.cells.memory) {
-    // They may overlap: all is read before anything is written.
-    if (from.cells.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
-    copyPacked(l, unpacked(gatherPacked(l, from)), to);
-  } else if (from.elementsPerCell == 1 && to.elementsPerCell == 1 && from.cellsPerElement == to.cellsPerElement &&
-             from.cells.dtype == to.cells.dtype) {
-    copyRuns(l, storedCells(l.b, from), storedCells(l.b, to));
-  } else {
-    copyPacked(l, from, to);
-  }
-  return {};
+/// Ends the call unless the shapes agree, of which dynamic sizes are a part.
+void requireSameShape(NativeLowering& l, const View& from, const View& to) {
+  for (size_t d = 0; d < from.shape.size(); ++d) l.require(l.b.CreateICmpEQ(extent(l.b, from, d), extent(l.b, to, d)));
 }
 
-/// A CopiedBox of what a copy has written of the target; `isAll`: the elements of the view, and nothing else.
+/// Copies through refs that were bitcast to another element width.
+void copyBits(NativeLowering& l, const PackedView& source, const PackedView& target) {
+  const PackedView from = withoutUnitDims(source), to = withoutUnitDims(target);
+  requireSameShape(l, from.cells, to.cells);
+  if (from.cells.memory == to.cells.memory)
+    // They may overlap: all is read before anything is written.
+    copyPacked(l, unpacked(gatherPacked(l, from)), to);
+  else if (from.elementsPerCell == 1 && to.elementsPerCell == 1 && from.cellsPerElement == to.cellsPerElement &&
+           from.cells.dtype == to.cells.dtype)
+    copyRuns(l, storedCells(l.b, from), storedCells(l.b, to));
+  else
+    copyPacked(l, from, to);
+}
+
+/// Builds the CopiedBox that describes what a copy has written. `isAll`: exactly the elements of the view.
 Reg copiedBox(NativeLowering& l, const View& target, bool isAll) {
   Builder& b = l.b;
   const size_t rank = target.shape.size();
@@ -275,60 +245,44 @@ void finishCopy(NativeLowering& l, mlir::Operation& op, const View& source, cons
   if (sent) addToCount(l, *sent, credit(l, *sent, bytes));
 }
 
-/// A copy between memories of one width.
-NativeResult copyElements(NativeLowering& l, const View& source, const View& target) {
-  if (storage_bytes(source.dtype) != storage_bytes(target.dtype) || is_semaphore(target.dtype))
-    return unsupported("a copy between dtypes of different widths");
+/// Copies between memories of one element width.
+void copyElements(NativeLowering& l, const View& source, const View& target) {
   const View from = withoutUnitDims(source), to = withoutUnitDims(target);
-  if (from.shape.size() != to.shape.size()) return unsupported("a copy that reshapes");
-  for (size_t d = 0; d < from.shape.size(); ++d) {
-    if (!from.dynamic() && !to.dynamic() && from.shape[d] != to.shape[d]) return unsupported("a copy that reshapes");
-    l.require(l.b.CreateICmpEQ(extent(l.b, from, d), extent(l.b, to, d)));
-  }
+  requireSameShape(l, from, to);
   const bool oneRun = isDense(from) && isDense(to);
   if (from.extendsPast() || to.extendsPast()) {
-    if (from.memory == to.memory) return unsupported("a copy within one array that reaches past its end");
     copyPresent(l, from, to);
   } else if (from.memory == to.memory && !oneRun) {
     // They may overlap: all is read before anything is written.
-    if (from.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
     const View aside = l.allocate(from.dtype, from.shape);
     copyRuns(l, from, aside);
     copyRuns(l, aside, to);
   } else {
     copyRuns(l, from, to);
   }
-  return {};
 }
 
 /// Segments: source, source_semaphore, target, target_semaphore, device_id, core_id, subcore_id.
 NativeResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
   const OperandSegments s(op);
-  const View *source = refOf(l, s[0]), *target = refOf(l, s[2]);
-  const View *arrived = semaphoreOf(l, s[3]), *sent = s[1] ? semaphoreOf(l, s[1]) : nullptr;
-  if (!arrived || (s[1] && !sent) || s[6]) return unsupported("a copy that native code does not follow");
-  if (auto ok = requireSelf(l, s[5]); !ok) return ok;
-  Reg device = nullptr;
-  if (l.options.devices && s[4]) {
-    device = l.scalar(s[4]);
-    if (!device) return unsupported("a device that native code does not follow");
-  } else if (auto ok = requireSelf(l, s[4]); !ok) {
-    return ok;
-  }
-  if ((s[0] && l.packedRef(s[0])) || (s[2] && l.packedRef(s[2]))) {
-    const auto from = copySide(l, s[0]);
-    auto to = copySide(l, s[2]);
-    if (!from || !to) return unsupported("a copy that native code does not follow");
-    if (device) to->cells = onDevice(l, to->cells, device);
-    if (auto ok = copyBits(l, *from, *to); !ok) return ok;
-    finishCopy(l, op, storedCells(l.b, *from), storedCells(l.b, *to), dmaBytes(l, *from), *arrived, sent, device,
-               /*isAll=*/to->cellsPerElement == 1 && to->elementsPerCell == 1);
+  const View& arrived = l.ref(s[3]);
+  const View* sent = s[1] ? &l.ref(s[1]) : nullptr;
+  requireSelf(l, s[5]);
+  Reg device = l.options.devices && s[4] ? l.scalar(s[4]) : nullptr;
+  if (!device) requireSelf(l, s[4]);
+  if (l.packedRef(s[0]) || l.packedRef(s[2])) {
+    const PackedView from = sideOf(l, s[0]);
+    PackedView to = sideOf(l, s[2]);
+    if (device) to.cells = onDevice(l, to.cells, device);
+    copyBits(l, from, to);
+    finishCopy(l, op, storedCells(l.b, from), storedCells(l.b, to), dmaBytes(l, from), arrived, sent, device,
+               /*isAll=*/to.cellsPerElement == 1 && to.elementsPerCell == 1);
     return {};
   }
-  if (!source || !target) return unsupported("a copy that native code does not follow");
-  const View to = device ? onDevice(l, *target, device) : *target;
-  if (auto ok = copyElements(l, *source, to); !ok) return ok;
-  finishCopy(l, op, *source, to, dmaBytes(l, *source), *arrived, sent, device);
+  const View& source = l.ref(s[0]);
+  const View to = device ? onDevice(l, l.ref(s[2]), device) : l.ref(s[2]);
+  copyElements(l, source, to);
+  finishCopy(l, op, source, to, dmaBytes(l, source), arrived, sent, device);
   return {};
 }
 
@@ -336,15 +290,12 @@ NativeResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
 NativeResult lowerWaitDma(NativeLowering& l, mlir::Operation& op) {
   const OperandSegments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
-  const View* semaphore = semaphoreOf(l, s[target ? 3 : 1]);
-  const mlir::Value awaited = s[target ? 2 : 0];
-  const View* ref = refOf(l, awaited);
-  const PackedView* packed = awaited ? l.packedRef(awaited) : nullptr;
-  if (!semaphore || (!ref && !packed)) return unsupported("a copy that native code does not follow");
-  Reg amount = credit(l, *semaphore, packed ? dmaBytes(l, *packed) : dmaBytes(l, *ref));
-  if (auto ok = wait(l, *semaphore, amount); !ok) return ok;
-  const View watched = packed ? storedCells(l.b, *packed) : *ref;
-  trackCopyWait(l, op, &watched, *semaphore, amount);
+  const View& semaphore = l.ref(s[target ? 3 : 1]);
+  const PackedView awaited = sideOf(l, s[target ? 2 : 0]);
+  Reg amount = credit(l, semaphore, dmaBytes(l, awaited));
+  wait(l, semaphore, amount);
+  const View watched = storedCells(l.b, awaited);
+  trackCopyWait(l, op, &watched, semaphore, amount);
   return {};
 }
 
@@ -352,8 +303,6 @@ NativeResult lowerWaitDma(NativeLowering& l, mlir::Operation& op) {
 
 NativeResult lowerSemaphoreAlloc(NativeLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
-  if (!type.hasStaticShape() || !is_semaphore(elementDType(type)))
-    return unsupported("an allocation of a dynamic size");
   l.setRef(op.getResult(0), l.allocateScoped(elementDType(type), shapeOf(type)));
   return {};
 }

@@ -25,6 +25,14 @@ std::string notesOf(const cpu::BlockPlan& b, const cpu::BlockLocality& locality)
   return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
 }
 
+/// Lanes of the vectors of columns, by how many of them an iteration computes; of each loop.
+std::string vectorsOf(const cpu::NestSummary& n) {
+  std::vector<std::string> all;
+  for (const cpu::NestVectors& v : n.vectors)
+    all.push_back(v.perIteration == 1 ? std::to_string(v.lanes) : fmt::format("{} x {}", v.perIteration, v.lanes));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
 std::string prefetchOf(const cpu::NestSummary& n) {
   return n.prefetchRows == 0 ? "-" : fmt::format("{} rows to L{}", n.prefetchRows, n.prefetchLevel);
 }
@@ -79,9 +87,16 @@ std::string notesOf(const cpu::ProductSummary& p) {
   return notes;
 }
 
+Json vectorsJson(const cpu::NestSummary& n) {
+  Json all = Json::array();
+  for (const cpu::NestVectors& v : n.vectors) all.push_back({{"lanes", v.lanes}, {"per_iteration", v.perIteration}});
+  return all;
+}
+
 Json productJson(const cpu::ProductSummary& p) {
   const cpu::GemmShape& s = p.shape;
-  Json row{{"m", s.m},
+  Json row{{"position", p.position},
+           {"m", s.m},
            {"n", s.n},
            {"k", s.k},
            {"dtypes", {name(s.a), name(s.b), name(s.c)}},
@@ -134,7 +149,8 @@ std::string planText(const cpu::KernelPlan& plan) {
     text += "\n" + table.str(false, 2);
   }
   if (!plan.nests.empty()) {
-    term::Table table({{"segment", term::Align::right},
+    term::Table table({{"", term::Align::right},
+                       {"loop nests"},
                        {"rows"},
                        {"columns", term::Align::right},
                        {"ops", term::Align::right},
@@ -143,21 +159,28 @@ std::string planText(const cpu::KernelPlan& plan) {
                        {"buffered", term::Align::right},
                        {"prefetch"},
                        {"last phase"},
-                       {"to memory"},
+                       {"vectors"},
+                       {"stores", term::Align::right},
+                       {"values to memory"},
                        {"notes"}});
     for (const cpu::NestSummary& n : plan.nests)
-      table.add({n.segment == 0 ? "-" : std::to_string(n.segment),
+      table.add({std::to_string(n.position), n.segment == 0 ? "one value" : fmt::format("segment {}", n.segment),
                  n.rows.empty() ? "-" : fmt::format("{}", fmt::join(n.rows, "x")), std::to_string(n.columns),
                  std::to_string(n.ops.size()), std::to_string(n.phases), std::to_string(n.rowBlock),
-                 std::to_string(n.bufferedValues), prefetchOf(n), n.pipelinesLastPhase ? "pipelined" : "-", valuesOf(n),
-                 notesOf(n)});
-    text += "\n  loop nests\n" + table.str(false, 2);
+                 std::to_string(n.bufferedValues), prefetchOf(n), n.pipelinesLastPhase ? "pipelined" : "-",
+                 vectorsOf(n), std::to_string(n.stores), valuesOf(n), notesOf(n)});
+    text += "\n" + table.str(false, 2);
+  }
+  if (!plan.interpreted.empty()) {
+    term::Table table({{"", term::Align::right}, {"interpreted"}});
+    for (const cpu::InterpretedOp& op : plan.interpreted) table.add({std::to_string(op.position), op.name});
+    text += "\n" + table.str(false, 2);
   }
   return text;
 }
 
 Json planJson(const cpu::KernelPlan& plan) {
-  Json operands = Json::array(), products = Json::array(), nests = Json::array();
+  Json operands = Json::array(), products = Json::array(), nests = Json::array(), interpreted = Json::array();
   for (size_t i = 0; i < plan.grid.blocks.size(); ++i) {
     const cpu::BlockPlan& b = plan.grid.blocks[i];
     const cpu::BlockLocality& locality = plan.locality[i];
@@ -165,12 +188,17 @@ Json planJson(const cpu::KernelPlan& plan) {
              {"partial", b.isPartial},           {"checked_dimensions", b.maybeOutside},
              {"tracks_block", b.tracksBlock},    {"prefetches_next", locality.prefetchesNext},
              {"in_dram", locality.isInDram},     {"non_temporal", locality.isNonTemporal}};
+    row["padded"] = b.isPadded;
+    row["same_memory"] = b.sameMemory ? Json(*b.sameMemory) : Json(nullptr);
     row["reuse_dimensions"] = locality.reuse ? Json(*locality.reuse) : Json(nullptr);
     operands.push_back(std::move(row));
   }
   for (const cpu::ProductSummary& p : plan.products) products.push_back(productJson(p));
+  for (const cpu::InterpretedOp& op : plan.interpreted)
+    interpreted.push_back({{"position", op.position}, {"op", op.name}});
   for (const cpu::NestSummary& n : plan.nests)
-    nests.push_back({{"segment", n.segment},
+    nests.push_back({{"position", n.position},
+                     {"segment", n.segment},
                      {"rows", n.rows},
                      {"columns", n.columns},
                      {"ops", n.ops},
@@ -180,16 +208,23 @@ Json planJson(const cpu::KernelPlan& plan) {
                      {"prefetch_rows", n.prefetchRows},
                      {"prefetch_level", n.prefetchLevel},
                      {"buffered_values", n.bufferedValues},
+                     {"vectors", vectorsJson(n)},
                      {"values", valuesJson(n)},
                      {"stores", n.stores},
                      {"reductions", n.reductions},
                      {"skips_masked_rows", n.skipsRows},
                      {"reads_masked_rows_in_place", n.readsRowsInPlace},
                      {"reciprocals", n.reciprocals}});
-  return {{"rewrites", plan.rewrites},         {"shared_axes", plan.grid.sharedAxes},
-          {"in_order", plan.sequentialReason}, {"fastest_axis", plan.grid.fastestAxis},
-          {"operands", std::move(operands)},   {"products", std::move(products)},
-          {"nests", std::move(nests)}};
+  return {{"rewrites", plan.rewrites},
+          {"shared_axes", plan.grid.sharedAxes},
+          {"shared_order", plan.grid.sharedOrder},
+          {"written", plan.grid.written},
+          {"in_order", plan.sequentialReason},
+          {"fastest_axis", plan.grid.fastestAxis},
+          {"operands", std::move(operands)},
+          {"products", std::move(products)},
+          {"nests", std::move(nests)},
+          {"interpreted", std::move(interpreted)}};
 }
 
 }  // namespace smalti::driver

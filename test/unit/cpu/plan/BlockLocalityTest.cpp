@@ -4,21 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../../machine/runtime/TextKernel.h"
+#include "../native/SmallProducts.h"
+#include "Blocks.h"
 
 namespace smalti::cpu {
 namespace {
 
-using machine::testing::Spec;
 using machine::testing::TextKernel;
 using machine::testing::Val;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::multiplied;
 using ::testing::Optional;
-
-Spec part(Shape array, Shape block, std::string map = "%i, %c0") {
-  return {.array = std::move(array), .block = std::move(block), .map = std::move(map)};
-}
+using testing::part;
 
 std::vector<BlockLocality> localityOf(const TextKernel& k, bool streams = true) {
   const auto grid = planGrid(k.package(), {});
@@ -55,6 +53,27 @@ TEST(BlockLocality, BlocksThatComeAgainAreReused) {
   EXPECT_THAT(locality[1].reuse, Optional(ElementsAre(0))) << "three blocks in turn";
   EXPECT_THAT(locality[2].reuse, Optional(IsEmpty()));
   EXPECT_FALSE(locality[3].reuse) << "an output";
+}
+
+/// A product of one row with the rows of a page that a table chooses.
+TextKernel lookedUp(std::vector<int64_t> grid) {
+  TextKernel k(std::move(grid), "arbitrary");
+  k.prefetch("i32", {5});
+  const Val q = k.input(part({1, 32}, {1, 32}, "%c0, %c0"));
+  const Val pages = k.input({.array = {128, 32},
+                             .block = {16, 32},
+                             .map = "%page, %c0",
+                             .lines = "%at = arith.index_cast %i : i32 to index\n"
+                                      "%page = memref.load %p0[%at] : memref<5xi32, #tpu.memory_space<smem>>"});
+  const Val o = k.output(part({5, 16}, {1, 16}));
+  k.store(multiplied(k, k.load(q), k.load(pages), true, k.splat(k.f32(0), {1, 16})), o);
+  return k;
+}
+
+TEST(BlockLocality, LookedUpBlocksOfTheNextStepArePrefetched) {
+  EXPECT_TRUE(localityOf(lookedUp({5, 1}))[1].prefetchesNext) << "steps move along the first axis";
+  EXPECT_FALSE(localityOf(lookedUp({5, 1}))[0].prefetchesNext) << "not looked up";
+  EXPECT_FALSE(localityOf(lookedUp({1, 1}))[1].prefetchesNext) << "no step is next";
 }
 
 }  // namespace

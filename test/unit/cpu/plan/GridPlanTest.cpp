@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "../../machine/runtime/TextKernel.h"
+#include "Blocks.h"
 
 namespace smalti::cpu {
 namespace {
@@ -14,10 +14,8 @@ using machine::testing::TextKernel;
 using machine::testing::Val;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::part;
 
-Spec part(Shape array, Shape block, std::string map = "%i, %c0") {
-  return {.array = std::move(array), .block = std::move(block), .map = std::move(map)};
-}
 GridPlan planOf(const TextKernel& k, GridOptions options = {}) {
   auto plan = planGrid(k.package(), options);
   EXPECT_TRUE(plan.has_value());

@@ -174,7 +174,8 @@ TEST(PlanKernel, ValuesThatALoopCarriesAreMaterialised) {
 /// Every op that has a lowering of its own has a plan of its own, and the other way round.
 TEST(PlanKernel, PlansAndLoweringsAreOfTheSameOps) {
   std::set<std::string_view> planned, lowered;
-  for (const auto rows : {plannedControlOps(), plannedMemoryOps(), plannedProductOps(), plannedVectorOps()})
+  for (const auto rows :
+       {plannedControlOps(), plannedMemoryOps(), plannedProductOps(), plannedSyncOps(), plannedVectorOps()})
     for (const PlanOpRow& row : rows) EXPECT_TRUE(planned.insert(row.first).second) << row.first;
   for (const auto rows : nativeOpTables())
     for (const NativeOpRow& row : rows) EXPECT_TRUE(lowered.insert(row.first).second) << row.first;
