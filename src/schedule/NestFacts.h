@@ -27,6 +27,8 @@ struct NestFacts {
 
 /// The order in which a nest processes its rows. The default is valid for every target: row by row, phase by phase.
 struct RowSchedule {
+  /// The phase that issues the prefetches: the first one itself waits for memory.
+  static constexpr int kPrefetchingPhase = 1;
   int64_t rowBlock = 1;             ///< number of rows that run each phase together, in one loop per phase
   bool pipelinesLastPhase = false;  ///< a row's last phase shares a loop with the phase before it of the next row
   int64_t prefetchRows = 1;         ///< how many rows ahead memory-resident rows are prefetched

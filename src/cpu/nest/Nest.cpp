@@ -16,13 +16,14 @@ namespace {
 
 /// A root of the nest, and where its result goes.
 struct EmittedRoot : Root {
-  const RootDetails* details = nullptr;
+  bool prefetchesTarget = false;          ///< NestDetails::prefetchedTargets
   View target;                            ///< write: what is written; accumulation: the accumulators
   std::vector<Accumulator> accumulators;  ///< during the column loop; the second is for the remainder
 };
 
 /// The row before, whose last phase is computed together with the current phase.
 struct PreviousRow {
+  const ColumnLoop* loop;
   std::vector<EmittedRoot*> roots;
   NestPlace place;
 };
@@ -36,7 +37,7 @@ class NestEmitter {
     if (plan_.roots.empty()) return {};
     allocateBuffers();
     for (size_t i = 0; i < plan_.roots.size(); ++i)
-      roots_.push_back({plan_.roots[i], &details_.roots[i], targetOf(plan_.roots[i]), {}});
+      roots_.push_back({plan_.roots[i], details_.prefetchedTargets.contains(i), targetOf(plan_.roots[i]), {}});
     for (EmittedRoot& r : roots_)
       if (r.kind == Root::Kind::accumulation) l_.fill(r.target, accumulatorStart(r));
     if (details_.neededRows) {
@@ -169,11 +170,12 @@ class NestEmitter {
     at_.rows.pop_back();
     // The first row has no predecessor: row 0 stands in for it.
     Reg before = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, row, l_.index(1));
-    PreviousRow previous{{}, placeOf(before, here.phase + 1)};
-    for (EmittedRoot& r : roots_)
-      if (r.phase == previous.place.phase) previous.roots.push_back(&r);
+    // All roots of the last phase have equally many columns (pipelineLastPhase).
+    const ColumnLoop& last =
+        *llvm::find_if(details_.loops, [&](const ColumnLoop& loop) { return loop.phase == here.phase + 1; });
+    PreviousRow previous{&last, rootsOf(last), placeOf(before, last.phase)};
     at_ = previous.place;
-    Reg useful = findReciprocals(previous.roots);
+    Reg useful = findReciprocals(last);
     if (!useful) return;
     previous.place = at_;
     Reg follows = b_.CreateICmpNE(row, l_.index(0));
@@ -190,7 +192,7 @@ class NestEmitter {
             l_.when(follows, [&] {
               at_ = previous.place;
               at_.reciprocals.clear();
-              columnLoop(previous.roots, previous.roots.front()->columns);
+              columnLoop(*previous.loop);
             });
           at_ = here;
           phase();
@@ -200,24 +202,22 @@ class NestEmitter {
   /// The current phase of one row.
   void phase() {
     applyOnce();
-    std::vector<int64_t> done;
-    for (const EmittedRoot& r : roots_) {
-      if (r.phase != at_.phase || r.columns == 1 || llvm::is_contained(done, r.columns)) continue;
-      done.push_back(r.columns);
-      std::vector<EmittedRoot*> together;
-      for (EmittedRoot& other : roots_)
-        if (other.phase == at_.phase && other.columns == r.columns) together.push_back(&other);
-      dividedColumns(together, r.columns);
-    }
+    for (const ColumnLoop& loop : details_.loops)
+      if (loop.phase == at_.phase) dividedColumns(loop);
+  }
+  std::vector<EmittedRoot*> rootsOf(const ColumnLoop& loop) {
+    std::vector<EmittedRoot*> roots;
+    for (const size_t i : loop.roots) roots.push_back(&roots_[i]);
+    return roots;
   }
 
   /// Rows divided by one value each are multiplied by its reciprocal; a second loop divides, for the few values
   /// whose reciprocal is not accurate enough.
-  void dividedColumns(const std::vector<EmittedRoot*>& roots, int64_t columns) {
-    Reg useful = findReciprocals(roots);
+  void dividedColumns(const ColumnLoop& planned) {
+    Reg useful = findReciprocals(planned);
     if (!useful) return;
     if (at_.reciprocals.empty()) {
-      columnLoop(roots, columns);
+      columnLoop(planned);
       return;
     }
     const NestPlace multiplied = at_;
@@ -225,7 +225,7 @@ class NestEmitter {
     const NestPlace divided = at_;
     const auto loop = [&](const NestPlace& place) {
       at_ = place;
-      columnLoop(roots, columns);
+      columnLoop(planned);
       at_ = divided;
     };
     l_.ifElse(useful, [&] { loop(multiplied); }, [&] { loop(divided); });
@@ -233,13 +233,9 @@ class NestEmitter {
 
   /// Registers reciprocals that replace divisions of rows, and returns whether they are accurate enough; null: there is
   /// no code for it.
-  Reg findReciprocals(const std::vector<EmittedRoot*>& roots) {
+  Reg findReciprocals(const ColumnLoop& loop) {
     Reg useful = b_.getTrue();
-    llvm::SmallVector<RowValue, 2> divisors;
-    for (const EmittedRoot* r : roots)
-      for (const RowValue& d : r->details->divisors)
-        if (!llvm::is_contained(divisors, d)) divisors.push_back(d);
-    for (const RowValue& d : divisors) {
+    for (const RowValue& d : loop.divisors) {
       Reg divisor = values_.eval(d.value, d.map, {l_.index(0), 1, nullptr});
       if (!divisor) return nullptr;
       useful = b_.CreateAnd(useful, hasAccurateReciprocal(b_, divisor));
@@ -268,10 +264,12 @@ class NestEmitter {
     }
   }
 
-  void columnLoop(const std::vector<EmittedRoot*>& roots, int64_t columns) {
-    const int lanes = roots.front()->details->lanes;
+  void columnLoop(const ColumnLoop& loop) {
+    const std::vector<EmittedRoot*> roots = rootsOf(loop);
+    const int64_t columns = loop.columns;
+    const int lanes = loop.lanes;
     // Several registers as one value, so that LLVM interleaves their code.
-    const int wide = lanes * roots.front()->details->vectors;
+    const int wide = lanes * loop.vectors;
     const int64_t steps = columns / wide;
     for (EmittedRoot* r : roots)
       if (r->kind != Root::Kind::write) {
@@ -356,8 +354,7 @@ class NestEmitter {
       atPreviousRow([&] {
         for (const Evaluated& e : *previous) write(*e.root, e.value, e.chosen, columns);
       });
-    // Not in the first phase, which itself waits for memory.
-    if (at_.phase == 1 || pipelined) values_.prefetchRowsAhead(columns);
+    if (at_.phase == schedule::RowSchedule::kPrefetchingPhase || pipelined) values_.prefetchRowsAhead(columns);
   }
 
   /// With the pipelined phase's row as the current one.
@@ -429,7 +426,7 @@ class NestEmitter {
     Reg mask = chunk.mask;
     if (chosen) mask = mask ? b_.CreateAnd(mask, chosen) : chosen;
     if (r.adds) {
-      Reg old = values_.loadFrom(r.target, r.targetMap, chunk, r.details->prefetchesTarget);
+      Reg old = values_.loadFrom(r.target, r.targetMap, chunk, r.prefetchesTarget);
       const DType t = r.target.dtype;
       value = old->getType()->isFPOrFPVectorTy() ? roundTo(b_, t, b_.CreateFAdd(old, value)) : b_.CreateAdd(old, value);
     }

@@ -22,27 +22,28 @@ struct MaskedLoads {
   std::vector<mlir::Operation*> loads;  ///< by buffer of the nest
 };
 
-/// How one root of a nest is computed.
-struct RootDetails {
-  int lanes = 1;    ///< of a vector of columns
-  int vectors = 1;  ///< of columns that an iteration of its loop computes
+/// A loop over the columns of one row, in one of its phases. Roots with one column per row have none.
+struct ColumnLoop {
+  int phase = 0;
+  int64_t columns = 1;
+  std::vector<size_t> roots{};  ///< of the NestPlan, computed together
+  int lanes = 1;                ///< of a vector of columns
+  int vectors = 1;              ///< of columns that an iteration computes
   /// Divisors of rows whose reciprocals are multiplied with instead, where these are accurate enough.
-  llvm::SmallVector<RowValue, 1> divisors{};
-  bool prefetchesTarget = false;  ///< of a store that adds: memory is prefetched for later rows
+  llvm::SmallVector<RowValue, 2> divisors{};
 };
 
 /// The decisions about a nest that its NestPlan does not contain.
 struct NestDetails {
   std::optional<RowGroups> neededRows{};  ///< iterations of the outermost loop; nullopt: all
   std::optional<MaskedLoads> maskedLoads{};
-  std::vector<RootDetails> roots{};  ///< by root of the NestPlan
+  std::vector<ColumnLoop> loops{};                  ///< in their order within a phase
+  llvm::SmallDenseSet<size_t> prefetchedTargets{};  ///< roots that add to memory, which is prefetched for later rows
   /// Loads and earlier values whose memory is prefetched for later rows (RowSchedule::prefetchRows), as far as the
   /// first phase reads it in contiguous vectors.
   llvm::DenseSet<mlir::Value> prefetched{};
 
-  bool prefetches() const {
-    return !prefetched.empty() || llvm::any_of(roots, [](const RootDetails& r) { return r.prefetchesTarget; });
-  }
+  bool prefetches() const { return !prefetched.empty() || !prefetchedTargets.empty(); }
 };
 
 struct PlannedSegment {

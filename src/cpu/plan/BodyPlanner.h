@@ -98,7 +98,7 @@ class BodyPlanner : public schedule::Surroundings {
   std::optional<RowGroups> neededRowsOf(const schedule::Segment&, const schedule::Nest&) const;
   std::optional<MaskedLoads> maskedLoadsOf(const schedule::Segment&, const schedule::Nest&,
                                            const std::vector<MemoryView>& buffers) const;
-  std::vector<RootDetails> rootDetails(const schedule::Segment&, const schedule::NestPlan&) const;
+  std::vector<ColumnLoop> columnLoops(const schedule::Segment&, const schedule::NestPlan&) const;
   void choosePrefetched(const schedule::Segment&, const schedule::NestPlan&, NestDetails&) const;
   void releaseAfter(mlir::Operation&);
 

@@ -69,7 +69,7 @@ NestDetails BodyPlanner::detailsOf(const Segment& segment, const Nest& nest) {
     buffers.push_back(allocate(b.dtype, b.shape));
     if (b.reuses) buffers.back().owner = findView(b.reuses)->owner;
   }
-  NestDetails details{.neededRows = neededRowsOf(segment, nest), .roots = rootDetails(segment, plan)};
+  NestDetails details{.neededRows = neededRowsOf(segment, nest), .loops = columnLoops(segment, plan)};
   if (!details.neededRows) details.maskedLoads = maskedLoadsOf(segment, nest, buffers);
   choosePrefetched(segment, plan, details);
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
@@ -101,11 +101,12 @@ void BodyPlanner::choosePrefetched(const Segment& segment, const NestPlan& plan,
     const Root& root = plan.roots[i];
     choose(root.value);
     choose(root.mask);
-    details.roots[i].prefetchesTarget = root.adds && !root.buffer && isOutsideL1(boxOf(segment.ops[root.op].op));
+    if (root.adds && !root.buffer && isOutsideL1(boxOf(segment.ops[root.op].op))) details.prefetchedTargets.insert(i);
   }
 }
 
-std::vector<RootDetails> BodyPlanner::rootDetails(const Segment& segment, const NestPlan& plan) const {
+/// The roots of one phase with equally many columns are computed together.
+std::vector<ColumnLoop> BodyPlanner::columnLoops(const Segment& segment, const NestPlan& plan) const {
   // Rows divided by a value are multiplied by its reciprocal from this number of columns on.
   constexpr int64_t kReciprocalColumns = 128;
   const int last = plan.phases() - 1;
@@ -120,26 +121,35 @@ std::vector<RootDetails> BodyPlanner::rootDetails(const Segment& segment, const 
     return r.kind == Root::Kind::rowReduction &&
            eval::reduceKindFromName(keywordAttribute(*segment.ops[r.op].op, "kind")) == eval::ReduceKind::add;
   };
-  std::vector<RootDetails> all(plan.roots.size());
+  std::vector<ColumnLoop> loops;
   for (size_t i = 0; i < plan.roots.size(); ++i) {
     const Root& root = plan.roots[i];
-    ColumnLoop loop{
-        .columns = root.columns, .streams = plan.rows.pipelinesLastPhase && root.phase + 1 == last, .onlyAdds = true};
+    if (root.columns == 1) continue;
+    const auto isSame = [&](const ColumnLoop& l) { return l.phase == root.phase && l.columns == root.columns; };
+    if (const auto known = llvm::find_if(loops, isSame); known != loops.end())
+      known->roots.push_back(i);
+    else
+      loops.push_back({root.phase, root.columns, {i}});
+  }
+  for (ColumnLoop& loop : loops) {
+    ColumnLoopFacts facts{
+        .columns = loop.columns, .streams = plan.rows.pipelinesLastPhase && loop.phase + 1 == last, .onlyAdds = true};
     bool onlyWrites = true;
-    for (const Root& r : plan.roots) {
-      if (r.phase != root.phase || r.columns != root.columns) continue;
-      loop.cost += r.cost;
-      loop.streams |= isNonTemporal(r);
-      loop.onlyAdds &= adds(r);
+    for (const size_t i : loop.roots) {
+      const Root& r = plan.roots[i];
+      facts.cost += r.cost;
+      facts.streams |= isNonTemporal(r);
+      facts.onlyAdds &= adds(r);
       onlyWrites &= r.kind == Root::Kind::write;
     }
-    all[i].lanes = columnLanes(root.columns, processor);
-    all[i].vectors = vectorsPerIteration(loop, processor);
+    loop.lanes = columnLanes(loop.columns, processor);
+    loop.vectors = vectorsPerIteration(facts, processor);
     // Only in the last phase: no later phase may depend on values that just one of two loops computes.
-    if (root.phase == last && root.columns >= kReciprocalColumns && onlyWrites)
-      findRowDivisors(segment, root.value, root.map, plan.column, isMade, all[i].divisors);
+    if (loop.phase != last || loop.columns < kReciprocalColumns || !onlyWrites) continue;
+    for (const size_t i : loop.roots)
+      findRowDivisors(segment, plan.roots[i].value, plan.roots[i].map, plan.column, isMade, loop.divisors);
   }
-  return all;
+  return loops;
 }
 
 }  // namespace smalti::cpu

@@ -27,8 +27,6 @@ constexpr int64_t kMinPipelinedRows = 4;
 constexpr int64_t kElementsAhead = 4096;
 /// Size of an L1 that has room for them, in bytes.
 constexpr int64_t kLargeL1Bytes = 48 << 10;
-/// The phase that issues the prefetches.
-constexpr int kPrefetchingPhase = 1;
 
 /// Instructions per column up to which an iteration computes four, or two, vectors.
 constexpr int64_t kCostOfFour = 48, kCostOfTwo = 96;
@@ -74,7 +72,7 @@ RowSchedule prefetchRows(RowSchedule rows, const NestFacts& nest, const RootCost
   rows.prefetchRows = std::max(kElementsAhead / elements, rows.rowBlock);
   if (p.l1Bytes >= kLargeL1Bytes) return rows;
   const bool streams = rows.pipelinesLastPhase || std::ranges::any_of(nest.roots, [](const schedule::RootFacts& r) {
-                         return r.phase == kPrefetchingPhase && r.isNonTemporal;
+                         return r.phase == RowSchedule::kPrefetchingPhase && r.isNonTemporal;
                        });
   if (const int64_t fit = p.l1Bytes / 8 / rowBytes; streams && fit > 0)
     rows.prefetchRows = std::max(fit, rows.rowBlock);
@@ -95,7 +93,7 @@ int columnLanes(int64_t columns, const Processor& p) {
   return lanes;
 }
 
-int vectorsPerIteration(const ColumnLoop& loop, const Processor& p) {
+int vectorsPerIteration(const ColumnLoopFacts& loop, const Processor& p) {
   const int lanes = columnLanes(loop.columns, p);
   // Data from DRAM goes line by line, so that its loads and stores alternate; the same if the previous row may be
   // pipelined, even when it is not: sums are taken in the same order for all rows.

@@ -30,15 +30,15 @@ RowSchedule pipelineLastPhase(RowSchedule, const NestFacts&, const RootCost&, co
 /// if rows are written with non-temporal stores; otherwise rows are prefetched into L2.
 RowSchedule prefetchRows(RowSchedule, const NestFacts&, const RootCost&, const Processor&);
 
-/// The roots of one phase that one loop over columns computes.
-struct ColumnLoop {
+/// A loop over columns, of which the number of vectors per iteration depends.
+struct ColumnLoopFacts {
   int64_t columns = 1;
   int64_t cost = 0;       ///< approximate number of instructions per column
   bool streams = false;   ///< data from or to DRAM passes through it, or may do so for other rows
   bool onlyAdds = false;  ///< it does nothing but sum up rows
 };
 /// Number of vectors of columns that an iteration computes; the processor executes their instructions at the same time.
-int vectorsPerIteration(const ColumnLoop&, const Processor&);
+int vectorsPerIteration(const ColumnLoopFacts&, const Processor&);
 /// Lanes of a vector for so many columns of 4 bytes.
 int columnLanes(int64_t columns, const Processor&);
 

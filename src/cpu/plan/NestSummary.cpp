@@ -22,13 +22,11 @@ NestSummary summarise(const schedule::Segment& segment, const schedule::Nest& ne
                 .bufferedValues = static_cast<int64_t>(plan.rowBuffers.size()),
                 .skipsRows = details.neededRows.has_value(),
                 .readsRowsInPlace = details.maskedLoads.has_value()};
-  for (const RootDetails& r : details.roots)
-    if (const NestVectors v{r.lanes, r.vectors}; s.vectors.empty() || s.vectors.back() != v) s.vectors.push_back(v);
-  llvm::SmallVector<RowValue, 2> divisors;
-  for (const RootDetails& r : details.roots)
-    for (const RowValue& d : r.divisors)
-      if (!llvm::is_contained(divisors, d)) divisors.push_back(d);
-  s.reciprocals = static_cast<int64_t>(divisors.size());
+  for (const ColumnLoop& loop : details.loops) {
+    const NestVectors v{loop.lanes, loop.vectors};
+    if (s.vectors.empty() || s.vectors.back() != v) s.vectors.push_back(v);
+    s.reciprocals += static_cast<int64_t>(loop.divisors.size());
+  }
   for (const schedule::Buffer& b : plan.buffers)
     if (b.value) s.values.push_back({nameOf(b.value.getDefiningOp()), b.dtype, b.shape, b.reuses != nullptr});
   for (const size_t i : nest.ops) s.ops.push_back(nameOf(segment.ops[i].op));
