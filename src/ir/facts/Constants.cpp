@@ -1,5 +1,7 @@
 #include "ir/facts/Constants.h"
 
+#include <algorithm>
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -17,8 +19,14 @@ bool isZero(mlir::Value v) {
 }
 
 std::optional<int64_t> constantIndex(mlir::Value v) {
-  while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) v = cast.getIn();
-  return mlir::getConstantIntValue(v);
+  unsigned width = 64;  // of the narrowest type on the way: a cast to it keeps the low bits
+  while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) {
+    if (auto type = mlir::dyn_cast<mlir::IntegerType>(cast.getType())) width = std::min(width, type.getWidth());
+    v = cast.getIn();
+  }
+  const auto number = mlir::getConstantIntValue(v);
+  return number && width > 0 && width < 64 ? std::optional(llvm::SignExtend64(static_cast<uint64_t>(*number), width))
+                                           : number;
 }
 
 }  // namespace smalti

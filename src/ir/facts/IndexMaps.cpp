@@ -31,8 +31,19 @@ const AffineForm* formIn(const Forms& forms, mlir::Value value) {
   return found == forms.end() ? nullptr : &found->second;
 }
 
+/// The types whose values are followed. Narrower ones wrap to other numbers.
+bool isFollowed(mlir::Type type) { return type.isInteger(32) || type.isIndex(); }
+
+/// Whether the value is what its form says wherever the form's sum fits an i32: one that was computed in `index` may
+/// contain an i32 that wrapped before it was cast, and then differs by a multiple of 2^32.
+bool isExact(mlir::Value v) {
+  using namespace mlir::arith;
+  return v.getType().isInteger(32) || llvm::isa_and_present<ConstantOp, IndexCastOp, DivSIOp>(v.getDefiningOp());
+}
+
 /// The affine form of the op's result, if it has one. After a division only another division is followed.
 std::optional<AffineForm> formOf(mlir::Operation& op, const Forms& forms, size_t rank) {
+  if (!isFollowed(op.getResult(0).getType()) || !llvm::all_of(op.getOperandTypes(), isFollowed)) return std::nullopt;
   AffineForm form{std::vector<int64_t>(rank)};
   const AffineForm* a = op.getNumOperands() > 0 ? formIn(forms, op.getOperand(0)) : nullptr;
   const AffineForm* b = op.getNumOperands() > 1 ? formIn(forms, op.getOperand(1)) : nullptr;
@@ -63,6 +74,7 @@ std::optional<AffineForm> formOf(mlir::Operation& op, const Forms& forms, size_t
       })
       .Case<DivSIOp>([&](auto) -> std::optional<AffineForm> {
         if (!a || !b || !b->isConstant() || b->divisor != 1 || b->constant < 1) return std::nullopt;
+        if (!isExact(op.getOperand(0)) || !isExact(op.getOperand(1))) return std::nullopt;
         form = *a;
         form.divisor *= b->constant;
         return checked(form);
@@ -220,7 +232,7 @@ std::optional<AffineForm::Range> IndexMapFacts::rangeOf(mlir::Value v, std::span
   mlir::Operation* last = formIn(forms_, v) ? nullptr : v.getDefiningOp();
   for (mlir::Operation* op = last ? &last->getBlock()->front() : nullptr; op;
        op = op == last ? nullptr : op->getNextNode()) {
-    if (!llvm::isa<MinSIOp, MaxSIOp, SelectOp>(op)) continue;
+    if (!llvm::isa<MinSIOp, MaxSIOp, SelectOp>(op) || !op->getResult(0).getType().isInteger(32)) continue;
     const unsigned first = llvm::isa<SelectOp>(op) ? 1 : 0;
     const auto a = of(op->getOperand(first)), b = of(op->getOperand(first + 1));
     if (!a || !b) continue;

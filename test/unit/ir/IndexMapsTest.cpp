@@ -38,13 +38,13 @@ struct RandomMap {
     body += values.back().name + " = " + op + "\n";
   }
   void addConstant() {
-    const int32_t c = *rc::gen::oneOf(rc::gen::inRange<int32_t>(-4, 9), rc::gen::just(INT32_MAX));
+    const int32_t c = *rc::gen::oneOf(rc::gen::inRange<int32_t>(-4, 9), rc::gen::element(INT32_MAX, 1 << 30));
     add(fmt::format("arith.constant {} : i32", c), [c](const auto&) { return c; });
   }
   void addOp() {
     const Named a = any(), b = any();
     const auto wrapped = [](auto x) { return static_cast<int32_t>(static_cast<uint32_t>(x)); };
-    switch (*rc::gen::inRange(0, 8)) {
+    switch (*rc::gen::inRange(0, 9)) {
       case 0:
         return add(fmt::format("arith.addi {}, {} : i32", a.name, b.name),
                    [=](const auto& s) { return wrapped(int64_t{a.value(s)} + b.value(s)); });
@@ -77,10 +77,44 @@ struct RandomMap {
         body.replace(body.rfind(condition + " ="), condition.size(), fmt::format("%c{}", conditions));
         return add(fmt::format("arith.select %c{}, {}, {} : i32", conditions, a.name, b.name), less);
       }
+      case 7:
+        return addInOtherType(a, b);
       default:
         return addConstant();
     }
   }
+  /// (a - b) / c or a * b of values that are cast to `index` or a narrow type, and back.
+  void addInOtherType(const Named& a, const Named& b) {
+    const auto [type, width] =
+        *rc::gen::elementOf(std::vector<std::pair<std::string, int>>{{"index", 64}, {"i8", 8}, {"i4", 4}});
+    const auto wrapped = [width = width](int64_t x) { return llvm::SignExtend64(static_cast<uint64_t>(x), width); };
+    const auto line = [&](const std::string& op) {
+      body += fmt::format("%t{} = {}\n", ++others, op);
+      return fmt::format("%t{}", others);
+    };
+    const auto cast = [&](const std::string& name) {
+      const std::string wide = line(fmt::format("arith.index_cast {} : i32 to index", name));
+      return type == "index" ? wide : line(fmt::format("arith.index_cast {} : index to {}", wide, type));
+    };
+    const std::string x = cast(a.name), y = cast(b.name);
+    std::string result;
+    Value value;
+    if (*rc::gen::arbitrary<bool>()) {
+      const int c = *rc::gen::inRange(1, 4);
+      const std::string divisor = line(fmt::format("arith.constant {} : {}", c, type));
+      const std::string difference = line(fmt::format("arith.subi {}, {} : {}", x, y, type));
+      result = line(fmt::format("arith.divsi {}, {} : {}", difference, divisor, type));
+      value = [=](const auto& s) {
+        return static_cast<int32_t>(wrapped(wrapped(a.value(s)) - wrapped(b.value(s))) / c);
+      };
+    } else {
+      result = line(fmt::format("arith.muli {}, {} : {}", x, y, type));
+      value = [=](const auto& s) { return static_cast<int32_t>(wrapped(wrapped(a.value(s)) * wrapped(b.value(s)))); };
+    }
+    if (type != "index") result = line(fmt::format("arith.index_cast {} : {} to index", result, type));
+    add(fmt::format("arith.index_cast {} : index to i32", result), std::move(value));
+  }
+  int others = 0;
   int conditions = 0;
   void addDivisor(int32_t c) {
     add(fmt::format("arith.constant {} : i32", c), [c](const auto&) { return c; });

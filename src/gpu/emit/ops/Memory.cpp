@@ -82,6 +82,7 @@ NativeResult lowerPackedLoad(GpuLowering& l, mlir::Operation& op) {
   if (scalar) {
     l.touch({value.memory}, {});
     l.setScalar(op.getResult(0), cpu::loadElements(l.b, value.dtype, value.base, 1));
+    l.hazards.markReusable(value.memory);
   } else {
     l.setView(op.getResult(0), std::move(value));
   }

@@ -72,6 +72,23 @@ Array someBits(DType dtype, Shape shape, uint32_t seed) {
   return a;
 }
 
+/// Each number is spread over a whole result: threads of a GPU must not see the next one.
+TEST(NativeBitcastRef, SD7_ScalarsOfPartsOfWords) {
+  TextKernel k;
+  const Val in = k.input({.dtype = "i32", .array = {2, 3}, .space = "smem"});
+  const Val seen = k.fresh(machine::testing::memref("i8", {8, 3}, "smem"));
+  k.raw(fmt::format("{} = tpu.memref_bitcast {} : {} -> {}", seen.name, in.name, in.type, seen.type));
+  for (const int row : {1, 6}) {
+    const Val out = k.output({.dtype = "i8", .array = {8, 128}, .space = "vmem"});
+    const Val v = k.fresh("i8"), spread = k.fresh("vector<8x128xi8>");
+    k.raw(fmt::format("%r{0} = arith.constant {0} : index\n%c{0}_ = arith.constant 1 : index", row));
+    k.raw(fmt::format("{} = memref.load {}[%r{}, %c{}_] : {}", v.name, seen.name, row, row, seen.type));
+    k.raw(fmt::format("{} = vector.broadcast {} : i8 to {}", spread.name, v.name, spread.type));
+    k.store(spread, out);
+  }
+  same(k, {words({2, 3})});
+}
+
 TEST(NativeBitcastRef, SD7_RowsInTheMiddleOfWords) {
   TextKernel k({2});
   const Val in = k.input({.dtype = "i32", .array = {8, 24}, .space = "vmem"}),
