@@ -157,7 +157,7 @@ class Instrumenter {
     for (const mlir::Value v : values)
       if (const mlir::Value mask = masks_.lookup(v)) {
         b_.setInsertionPoint(&op);
-        require(op.getLoc(), emitAll(b_, op.getLoc(), mask));
+        require(op.getLoc(), emitAllTrue(b_, op.getLoc(), mask));
       }
   }
   void require(mlir::Location at, mlir::Value condition) { mlir::cf::AssertOp::create(b_, at, condition, "defined"); }
@@ -210,7 +210,7 @@ class Instrumenter {
       const mlir::Value mask =
           mlir::vector::LoadOp::create(b_, copy.getLoc(), mlir::VectorType::get(type.getShape(), b_.getI1Type()), from,
                                        llvm::SmallVector<mlir::Value>(static_cast<size_t>(type.getRank()), index(0)));
-      require(copy.getLoc(), emitAll(b_, copy.getLoc(), mask));
+      require(copy.getLoc(), emitAllTrue(b_, copy.getLoc(), mask));
     }
   }
 

@@ -171,7 +171,7 @@ mlir::Value emitMask(mlir::OpBuilder& b, mlir::Operation& op, MaskRule rule, con
   }
 }
 
-mlir::Value emitAll(mlir::OpBuilder& b, mlir::Location at, mlir::Value mask) {
+mlir::Value emitAllTrue(mlir::OpBuilder& b, mlir::Location at, mlir::Value mask) {
   auto type = mlir::dyn_cast<mlir::VectorType>(mask.getType());
   if (!type) return mask;
   // As JAX writes a reduction to one element: a leading axis stays.

@@ -41,7 +41,7 @@ using MaskMap = llvm::DenseMap<mlir::Value, mlir::Value>;  ///< no entry: all de
 /// The mask of the op's result, by the rule of the op (not: load, store, ref, allocate, none); null: all defined.
 mlir::Value emitMask(mlir::OpBuilder&, mlir::Operation&, MaskRule, const MaskMap&);
 /// An i1: every element of the mask is true.
-mlir::Value emitAll(mlir::OpBuilder&, mlir::Location, mlir::Value mask);
+mlir::Value emitAllTrue(mlir::OpBuilder&, mlir::Location, mlir::Value mask);
 /// A constant of the mask's type.
 mlir::Value emitConstant(mlir::OpBuilder&, mlir::Location, mlir::Type maskType, bool value);
 

@@ -31,7 +31,7 @@ void PackedBits::store(Reg value, const PackedRow& row, Reg start, int lanes, Re
   const int width = bit_width(v_.dtype), cell = bit_width(v_.cells.dtype);
   if (v_.elementsPerCell > 1) {
     Reg at = move(row.cell, start), word = loadCell(at, lanes, mask), shift = shiftOf(row, word);
-    Reg ones = llvm::ConstantInt::get(word->getType(), llvm::APInt::getLowBitsSet(storageBits(), width));
+    Reg ones = llvm::ConstantInt::get(word->getType(), llvm::APInt::getLowBitsSet(cellWidthBits(), width));
     Reg rest = b_.CreateAnd(word, b_.CreateNot(b_.CreateShl(ones, shift)));
     Reg wide = b_.CreateZExt(value, word->getType());
     storeCell(b_.CreateTrunc(b_.CreateOr(rest, b_.CreateShl(wide, shift)), bits(cell, lanes)), at, lanes, mask);
@@ -63,20 +63,20 @@ Reg PackedBits::partAt(int64_t j, Reg start) const {
 }
 
 Reg PackedBits::shiftOf(const PackedRow& row, Reg word) const {
-  Reg shift = b_.CreateTrunc(row.shift, b_.getIntNTy(storageBits()));
+  Reg shift = b_.CreateTrunc(row.shift, b_.getIntNTy(cellWidthBits()));
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(word->getType());
   return vector ? b_.CreateVectorSplat(vector->getNumElements(), shift) : shift;
 }
 
 /// Stored elements, as integers of their storage.
 Reg PackedBits::loadCell(Reg pointer, int lanes, Reg mask) const {
-  llvm::Type* type = bits(static_cast<int>(storageBits()), lanes);
+  llvm::Type* type = bits(static_cast<int>(cellWidthBits()), lanes);
   if (mask) return b_.CreateMaskedLoad(type, pointer, align(), mask, llvm::Constant::getNullValue(type));
   return b_.CreateAlignedLoad(type, pointer, align());
 }
 
 void PackedBits::storeCell(Reg value, Reg pointer, int lanes, Reg mask) const {
-  llvm::Type* type = bits(static_cast<int>(storageBits()), lanes);
+  llvm::Type* type = bits(static_cast<int>(cellWidthBits()), lanes);
   Reg word = is_signed_integer(v_.cells.dtype) ? b_.CreateSExt(value, type) : b_.CreateZExt(value, type);
   if (mask)
     b_.CreateMaskedStore(word, pointer, align(), mask);

@@ -25,7 +25,7 @@ class PackedBits {
  private:
   Reg index(int64_t i) const { return b_.getInt64(static_cast<uint64_t>(i)); }
   llvm::Type* bits(int width, int lanes) const;
-  unsigned storageBits() const { return static_cast<unsigned>(8 * storage_bytes(v_.cells.dtype)); }
+  unsigned cellWidthBits() const { return static_cast<unsigned>(8 * storage_bytes(v_.cells.dtype)); }
   llvm::Align align() const { return llvm::Align(static_cast<uint64_t>(storage_bytes(v_.cells.dtype))); }
   Reg move(Reg pointer, Reg cells) const;
   Reg partAt(int64_t j, Reg start) const;

@@ -36,24 +36,24 @@ NativeResult sliceRef(Lowering& l, mlir::Operation& op, const char* code) {
   Shape padding(sizes.size());
   auto nextDynamic = static_cast<unsigned>(1 + sizes.size());
   const bool dynamic = llvm::is_contained(sizes, kDynamicSize);
-  Reg touchesNothing = l.b.getInt1(isOnlyWaitedFor(op.getResult(0)));
+  Reg isEmptyAccess = l.b.getInt1(isOnlyWaitedFor(op.getResult(0)));
   for (size_t d = 0; d < sizes.size(); ++d) {
     Reg size = sizes[d] == kDynamicSize ? wide(nextDynamic++) : l.index(sizes[d]);
     Reg start = wide(static_cast<unsigned>(1 + d));
     if (!start || !size) return doesNotFollow("a slice of a ref", code);
     starts.push_back(start);
     extents.push_back(size);
-    touchesNothing = l.b.CreateOr(touchesNothing, l.b.CreateICmpEQ(size, l.index(0)));
+    isEmptyAccess = l.b.CreateOr(isEmptyAccess, l.b.CreateICmpEQ(size, l.index(0)));
   }
   present = extents;
   for (size_t d = 0; d < sizes.size(); ++d) {
     Reg start = starts[d], size = extents[d], array = presentExtent(l.b, whole, d);
     const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
-    Reg anywhere = l.b.CreateAnd(touchesNothing, l.b.CreateICmpSGE(size, l.index(0)));
+    Reg anywhere = l.b.CreateAnd(isEmptyAccess, l.b.CreateICmpSGE(size, l.index(0)));
     l.require(l.b.CreateOr(anywhere, fits(l.b, start, size, l.b.CreateAdd(array, l.index(tail)))));
-    if (tail == 0 || constantOf(touchesNothing) == 1) continue;
+    if (tail == 0 || constantOf(isEmptyAccess) == 1) continue;
     // A slice may extend into the padding of the last tile, but must contain part of the array.
-    l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), touchesNothing));
+    l.require(l.b.CreateOr(l.b.CreateICmpULT(start, array), isEmptyAccess));
     present[d] = smallerSize(l.b, size, l.b.CreateSub(array, start));
     if (constantOf(start) == 0 && constantOf(size) == whole.shape[d]) padding[d] = tail;
   }

@@ -10,7 +10,7 @@ Reg Memo::find(mlir::Value v, const ElementMap& map) const {
   return nullptr;
 }
 
-RowSlots::Slots& RowSlots::slotsOf(mlir::Value v, const ElementMap& map, llvm::Type* element, int phase) {
+RowSlots::Slots& RowSlots::getOrCreateSlots(mlir::Value v, const ElementMap& map, llvm::Type* element, int phase) {
   auto& slots = slots_[v];
   for (Slots& s : slots)
     if (s.map == map) return s;
@@ -21,12 +21,12 @@ RowSlots::Slots& RowSlots::slotsOf(mlir::Value v, const ElementMap& map, llvm::T
 }
 
 void RowSlots::expect(mlir::Value v, const ElementMap& map, int phase) {
-  slotsOf(v, map, registerType(l_.b.getContext(), elementDType(v.getType()), 1), phase);
+  getOrCreateSlots(v, map, registerType(l_.b.getContext(), elementDType(v.getType()), 1), phase);
 }
 
 void RowSlots::keep(mlir::Value v, const ElementMap& map, Reg value, int phase, Reg row) {
   if (value->getType()->isVectorTy()) return;
-  const Slots& s = slotsOf(v, map, value->getType(), phase);
+  const Slots& s = getOrCreateSlots(v, map, value->getType(), phase);
   // Again where the phase is emitted twice.
   if (s.phase == phase) l_.b.CreateStore(value, l_.b.CreateInBoundsGEP(value->getType(), s.memory, row));
 }

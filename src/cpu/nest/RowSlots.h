@@ -39,7 +39,7 @@ class RowSlots {
     llvm::AllocaInst* memory = nullptr;  ///< one element per row of the block
     int phase = 0;                       ///< the phase that fills it
   };
-  Slots& slotsOf(mlir::Value, const ElementMap&, llvm::Type* element, int phase);
+  Slots& getOrCreateSlots(mlir::Value, const ElementMap&, llvm::Type* element, int phase);
 
   NativeLowering& l_;
   int64_t rows_;

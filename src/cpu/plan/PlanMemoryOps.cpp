@@ -126,14 +126,14 @@ NativeResult planSliceRef(BodyPlanner& p, mlir::Operation& op) {
   Shape padding(sizes.size());
   bool extendsPast = false, isPadded = false;
   auto nextDynamic = static_cast<unsigned>(1 + sizes.size());
-  bool touchesNothing = isOnlyWaitedFor(op.getResult(0));
+  bool isEmptyAccess = isOnlyWaitedFor(op.getResult(0));
   for (const int64_t size : sizes) {
     extents.push_back(size == kDynamicSize ? known(nextDynamic++) : KnownNumber(size));
-    touchesNothing |= extents.back() == 0;
+    isEmptyAccess |= extents.back() == 0;
   }
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int64_t tail = whole.padding.empty() ? 0 : whole.padding[d];
-    if (tail == 0 || touchesNothing) continue;
+    if (tail == 0 || isEmptyAccess) continue;
     const KnownNumber start = known(static_cast<unsigned>(1 + d));
     extendsPast |= !start || !extents[d] || *extents[d] > whole.shape[d] - *start;
     if (start == 0 && extents[d] == whole.shape[d]) padding[d] = tail;

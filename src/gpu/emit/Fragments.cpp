@@ -22,7 +22,7 @@ GpuLowering::Fragment GpuLowering::newFragment(const Distribution& d, mlir::Type
           .rows = d.perRow ? num_elements(shape) : shape[shape.size() - 2]};
 }
 
-const GpuLowering::Fragment* GpuLowering::resident(int memory) const {
+const GpuLowering::Fragment* GpuLowering::registersOfMemory(int memory) const {
   if (memory == View::kValue) return nullptr;
   for (const auto& [value, f] : fragments_)
     if (f.memory == memory) return &f;
@@ -32,7 +32,7 @@ const GpuLowering::Fragment* GpuLowering::resident(int memory) const {
 const GpuLowering::Fragment* GpuLowering::fragment(mlir::Value v) const {
   if (const auto found = fragments_.find(v); found != fragments_.end()) return &found->second;
   const auto d = deferred_.find(v);
-  return d == deferred_.end() || !d->second.box ? nullptr : resident(d->second.box->memory);
+  return d == deferred_.end() || !d->second.box ? nullptr : registersOfMemory(d->second.box->memory);
 }
 
 std::optional<Distribution> GpuLowering::distributionUnder(mlir::Value v) const {

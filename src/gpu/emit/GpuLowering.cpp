@@ -91,13 +91,13 @@ void GpuLowering::barrierNow() {
 
 void GpuLowering::touch(const MemorySet& allReads, const MemorySet& allWrites) {
   // Registers are not visible to other threads.
-  const auto isVisible = [&](int m) { return !resident(m) && !owned_.contains(m); };
+  const auto isVisible = [&](int m) { return !registersOfMemory(m) && !owned_.contains(m); };
   MemorySet reads, writes;
   for (const int m : allReads)
     if (isVisible(m)) reads.insert(m);
   for (const int m : allWrites)
     if (isVisible(m)) writes.insert(m);
-  if (hazards.needBarrier(reads, writes)) barrierNow();
+  if (hazards.needsBarrier(reads, writes)) barrierNow();
   hazards.note(reads, writes);
 }
 

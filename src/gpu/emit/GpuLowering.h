@@ -146,7 +146,7 @@ class GpuLowering {
   /// The registers of a ref or a value; null: it is in memory, or computed from several.
   const Fragment* fragment(mlir::Value) const;
   /// The registers of the ref with this memory number; null: it is in memory.
-  const Fragment* resident(int memory) const;
+  const Fragment* registersOfMemory(int memory) const;
   /// The distribution of the value, if it is computed from values in registers.
   std::optional<Distribution> distributionUnder(mlir::Value) const;
   /// Whether the value is deferred and has not been materialised.

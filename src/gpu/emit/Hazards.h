@@ -11,7 +11,7 @@ using MemorySet = llvm::SmallDenseSet<int, 8>;
 class Hazards {
  public:
   /// Whether a barrier is needed before threads read and write these memories.
-  bool needBarrier(const MemorySet& reads, const MemorySet& writes) const {
+  bool needsBarrier(const MemorySet& reads, const MemorySet& writes) const {
     for (const int m : reads)
       if (written_.contains(m)) return true;
     for (const int m : writes)

@@ -117,7 +117,7 @@ class Staging {
 
 }  // namespace
 
-void findAlignment(GpuLowering& l, StagedOperand& o, bool inShared) {
+void computeAlignment(GpuLowering& l, StagedOperand& o, bool inShared) {
   Builder& b = l.b;
   const bool depthIsInner = o.depthInner != o.isTransposed;
   Reg outer = depthIsInner ? o.sideStride : o.depthStride, inner = depthIsInner ? o.depthStride : o.sideStride;

@@ -37,7 +37,7 @@ struct StagedOperand {
 
 /// Computes `aligned` from the address and strides. `inShared`: the operand may be in shared memory, which cp.async
 /// cannot read.
-void findAlignment(GpuLowering&, StagedOperand&, bool inShared);
+void computeAlignment(GpuLowering&, StagedOperand&, bool inShared);
 /// All threads copy a chunk of the depth to a stage; elements outside the operand are 0. Copies are complete after
 /// Primitives::waitForCopies.
 void stageChunk(GpuLowering&, const StagedOperand&, Reg to, Reg firstSide, Reg firstDepth);

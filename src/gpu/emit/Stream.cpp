@@ -34,7 +34,7 @@ void Stream::endEarly() {
   b_.CreateStore(b_.getInt32(1), ended(), true);
 }
 
-void Stream::nextTurn(const Turn& t) {
+void Stream::advanceState(const PipelineState& t) {
   Reg next = b_.CreateAdd(get(t.stage), number(1));
   Reg wraps = b_.CreateICmpEQ(next, number(plan_.stages));
   b_.CreateStore(b_.CreateSelect(wraps, number(0), next), t.stage);
@@ -211,7 +211,7 @@ StagedOperand Stream::operand(const StreamedProduct& p, size_t side, Reg base) {
                   .depth = bounds[o.depthDim],
                   .staged = side == 0 ? p.tile.rows() : p.tile.columns()};
   s.setOrder(o.depthDim > o.sideDim, p.tile.unit);
-  findAlignment(l_, s, false);
+  computeAlignment(l_, s, false);
   return s;
 }
 
@@ -228,7 +228,7 @@ void Stream::fetchNext() {
         stageChunk(l_, operand(p, side, get(places_[i][side][0], b_.getPtrTy())), place, l_.index(0), depth);
       }
     });
-    nextTurn(fills_);
+    advanceState(fills_);
     toNextNeededChunk();
   });
   l_.device.commitCopies(b_);
@@ -266,7 +266,7 @@ void Stream::copyNext() {
   Reg stage = get(fills_.stage);
   Reg to = stageAt(stage), full = mbarrier(true, stage);
   forNextProduct([&](size_t i, Reg chunk) { copyBoxes(plan_.products[i], i, chunk, to, full); });
-  nextTurn(fills_);
+  advanceState(fills_);
   toNextNeededChunk();
 }
 
@@ -316,7 +316,7 @@ Reg Stream::next(bool forGroups) {
 void Stream::advance() {
   b_.CreateStore(get(uses_.stage), lastStage_);
   b_.CreateStore(b_.getTrue(), hasUnreleasedStage_);
-  nextTurn(uses_);
+  advanceState(uses_);
 }
 
 void Stream::release() {

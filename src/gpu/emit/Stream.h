@@ -59,7 +59,7 @@ class Stream {
 
  private:
   /// The stage that is filled or used next, and the parity of its phase: 0 the first, third, … time.
-  struct Turn {
+  struct PipelineState {
     Reg stage = nullptr, parity = nullptr;  ///< slots
   };
   Reg get(Reg slot, llvm::Type* type) { return b_.CreateLoad(type, slot); }
@@ -69,7 +69,7 @@ class Stream {
   Reg stageAt(Reg number);
   Reg mbarrier(bool full, Reg stage);
   Reg ended();
-  void nextTurn(const Turn&);
+  void advanceState(const PipelineState&);
   void beginCopies(Reg first, Reg points, Reg step);
   void fetchNext();
   void copyNext();
@@ -90,7 +90,7 @@ class Stream {
   // Slots. Of the next chunk to be copied: whether there is one, its point, and its number in its step. Of the last
   // chunk that was multiplied: its stage, and whether that has to be released.
   Reg more_ = nullptr, point_ = nullptr, chunkInStep_ = nullptr, lastStage_ = nullptr, hasUnreleasedStage_ = nullptr;
-  Turn fills_, uses_;
+  PipelineState fills_, uses_;
   bool copies_ = false;     ///< the code that is emitted belongs to the copying thread
   std::vector<Reg> inner_;  ///< slots: indices of the other grid axes, of the next chunk to be copied
   /// Slots, by product and operand: the address of its block in the step of the next chunk, or the indices in the

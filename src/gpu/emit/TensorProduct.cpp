@@ -73,7 +73,7 @@ class TensorProduct {
 
   void begin(StagedOperand& o, const View& view, Reg offset) {
     o.base = b_.CreateGEP(cpu::storageType(b_.getContext(), view.dtype), view.base, offset);
-    findAlignment(l_, o, l_.isShared(view));
+    computeAlignment(l_, o, l_.isShared(view));
   }
 
   // ---- stages

@@ -26,14 +26,14 @@ TEST(Architectures, SM7203_UnknownOnesAreNamed) {
 
 TEST(Hazards, ABarrierStandsBetweenAWriteAndAnythingElse) {
   Hazards h;
-  EXPECT_FALSE(h.needBarrier({1}, {2}));
+  EXPECT_FALSE(h.needsBarrier({1}, {2}));
   h.note({1}, {2});
-  EXPECT_FALSE(h.needBarrier({1}, {3}));
-  EXPECT_TRUE(h.needBarrier({2}, {}));
-  EXPECT_TRUE(h.needBarrier({}, {2}));
-  EXPECT_TRUE(h.needBarrier({}, {1}));
+  EXPECT_FALSE(h.needsBarrier({1}, {3}));
+  EXPECT_TRUE(h.needsBarrier({2}, {}));
+  EXPECT_TRUE(h.needsBarrier({}, {2}));
+  EXPECT_TRUE(h.needsBarrier({}, {1}));
   h.clear();
-  EXPECT_FALSE(h.needBarrier({2}, {1, 2}));
+  EXPECT_FALSE(h.needsBarrier({2}, {1, 2}));
 }
 
 TEST(Hazards, MemoryThatIsStillReadIsMarkedBeforeItIsReused) {

@@ -143,8 +143,8 @@ llvm::Function* tileKernel(llvm::Module& module, const TileKernelSpec& s) {
   return ir.function;
 }
 
-llvm::Function* splitRows(llvm::Module& module, int tail) {
-  const std::string symbol = fmt::format("smalti_split_rows_{}", tail);
+llvm::Function* splitF32IntoBf16x3(llvm::Module& module, int tail) {
+  const std::string symbol = fmt::format("smalti_split_f32_{}", tail);
   if (auto* made = module.getFunction(symbol)) return made;
   Ir ir(module, symbol, parameterTypes(module.getContext(), "pipiiii"));
   auto& b = ir.b;

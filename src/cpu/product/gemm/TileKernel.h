@@ -22,6 +22,6 @@ llvm::Function* tileKernel(llvm::Module&, const TileKernelSpec&);
 /// void(ptr from, i64 fromStride, ptr to, i64 toStride, i64 toPlane, i64 rows, i64 depth): rows of f32 as the sum of
 /// three rows of bf16, exactly but for what is below the smallest normal bf16; whole tiles are written, zeros where
 /// there is no element. NaN and infinity are in the first plane alone. `tail`: elements of k in the last vector of 32.
-llvm::Function* splitRows(llvm::Module&, int tail);
+llvm::Function* splitF32IntoBf16x3(llvm::Module&, int tail);
 
 }  // namespace smalti::cpu

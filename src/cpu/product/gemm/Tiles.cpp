@@ -75,7 +75,7 @@ class TileNest {
     if (!l_.packA) return {from, strideA_};
     Value *to = workspace(l_.offsetA), *stride = ir_.i64(l_.strideA);
     if (l_.planes > 1)
-      b_.CreateCall(splitRows(module_, static_cast<int>(s_.k % stepValues())),
+      b_.CreateCall(splitF32IntoBf16x3(module_, static_cast<int>(s_.k % stepValues())),
                     {from, strideA_, to, stride, ir_.i64(l_.planeBytes), at.rows, at.depth});
     else
       b_.CreateCall(packInOrder(module_, packSpec(s_.a, stepValues())),

@@ -180,7 +180,7 @@ NativeResult store(GpuLowering& l, mlir::Operation& op, mlir::Value value, mlir:
   if (auto ok = l.keepLoads(box->memory, &op, &*box, value); !ok) return ok;
   if (mask)
     if (auto ok = l.keepLoads(box->memory, &op, &*box, mask); !ok) return ok;
-  const GpuLowering::Fragment* to = l.resident(box->memory);
+  const GpuLowering::Fragment* to = l.registersOfMemory(box->memory);
   if (const auto from = to ? std::optional(to->distribution) : l.distributionUnder(value))
     return storeFragment(l, value, *box, *from, to);
   MemorySet reads = l.reads(value);

@@ -10,7 +10,7 @@ namespace {
 bool isPrintable(GpuLowering& l, mlir::Value ref) {
   if (!l.hasRef(ref)) return false;
   const View& v = l.ref(ref);
-  return !v.dynamic() && !v.extendsPast() && !v.shape.empty() && !l.resident(v.memory);
+  return !v.dynamic() && !v.extendsPast() && !v.shape.empty() && !l.registersOfMemory(v.memory);
 }
 
 NativeResult lowerPrint(GpuLowering& l, mlir::Operation& op) {

@@ -118,7 +118,7 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
   if (plan.result == ProductResult::accumulated) {
     Reg begins = plan.begins ? l.scalar(plan.begins) : nullptr;
     if (plan.begins && !begins) return unsupported("a condition that device code does not follow");
-    const GpuLowering::Fragment scratch = *l.resident(l.ref(plan.scratch).memory);
+    const GpuLowering::Fragment scratch = *l.registersOfMemory(l.ref(plan.scratch).memory);
     emitTensorProduct(l, p, plan.tile, scratch.sums, stream, begins);
     GpuLowering::Fragment sum = scratch;
     sum.memory = View::kValue;
