@@ -6,10 +6,8 @@
 
 namespace smalti::cpu {
 
-using Carried = Values;
-using CarriedBody = llvm::function_ref<Carried(Reg index, const Carried&)>;
+using CarriedBody = llvm::function_ref<Values(Reg index, const Values&)>;
 /// countedLoop with constant bounds.
-Carried carriedLoop(NativeLowering&, int64_t begin, int64_t end, int64_t step, const Carried& carried,
-                    CarriedBody body);
+Values carriedLoop(NativeLowering&, int64_t begin, int64_t end, int64_t step, const Values& carried, CarriedBody body);
 
 }  // namespace smalti::cpu

@@ -39,8 +39,8 @@ class GemvAxpyEmitter {
   void inRegisters() {
     const auto at = [&](int64_t row, int64_t vector) { return static_cast<size_t>(row * vectors(s_.n) + vector); };
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
-    const Carried zeros(at(s_.m, 0), zero);
-    const Carried sums = carriedLoop(l_, 0, p_.rowsOfBlock(), rowsPerStep_, zeros, [&](Reg j, Carried now) {
+    const Values zeros(at(s_.m, 0), zero);
+    const Values sums = carriedLoop(l_, 0, p_.rowsOfBlock(), rowsPerStep_, zeros, [&](Reg j, Values now) {
       forEachBlockGroup(p_, plan_.rowsOfB, [&](Blocks blocks, int64_t first) {
         add(
             blocks, j, factors(blocks, first, j), l_.index(0), s_.n,
@@ -63,7 +63,7 @@ class GemvAxpyEmitter {
     // One loop per group: in a common loop, sums that the next group adds to would be spilled in addition to C.
     forEachBlockGroup(p_, plan_.rowsOfB, [&](Blocks blocks, int64_t firstBlock) {
       l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(rowsPerStep_), [&](Reg j) {
-        const Carried ofRows = factors(blocks, firstBlock, j);
+        const Values ofRows = factors(blocks, firstBlock, j);
         forEachTile(l_, first, columns, plan_.passColumns, [&](Reg at, int64_t count) {
           const auto to = [&](int64_t i, int64_t v) {
             return elementOfC(l_, p_, l_.index(i), b_.CreateAdd(at, l_.index(v * lanes_)));
@@ -82,8 +82,8 @@ class GemvAxpyEmitter {
   }
 
   /// The factors of row j of each block, for every row of A.
-  Carried factors(Blocks blocks, int64_t first, Reg j) {
-    Carried all;
+  Values factors(Blocks blocks, int64_t first, Reg j) {
+    Values all;
     for (int64_t i = 0; i < s_.m; ++i)
       for (size_t block = 0; block < blocks.size(); ++block) {
         Reg k = b_.CreateAdd(j, l_.index((first + static_cast<int64_t>(block)) * p_.rowsOfBlock()));
@@ -94,13 +94,13 @@ class GemvAxpyEmitter {
   }
 
   /// Some columns of row j of every block, or of the two from it on, line by line, interleaved.
-  void add(Blocks blocks, Reg j, const Carried& ofRows, Reg first, int64_t columns, SumOf sumOf, Keep keep) {
+  void add(Blocks blocks, Reg j, const Values& ofRows, Reg first, int64_t columns, SumOf sumOf, Keep keep) {
     // The rows that are read together need one register each.
     for (int64_t v = 0; v < vectors(columns); v += rowsPerStep_) {
       const int64_t count = std::min(columns - v * lanes_, rowsPerStep_ * lanes_);
-      std::vector<Carried> values;  // of every block
+      std::vector<Values> values;  // of every block
       for (const BlockOfRows& block : blocks) {
-        Carried rows;
+        Values rows;
         for (int64_t r = 0; r < rowsPerStep_; ++r)
           rows.push_back(ofRow(block, b_.CreateAdd(j, l_.index(r)), b_.CreateAdd(first, l_.index(v * lanes_)), v));
         values.push_back(loadRows(l_, s_, rows, count));

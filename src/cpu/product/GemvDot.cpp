@@ -109,7 +109,7 @@ class GemvDotEmitter {
     const int64_t parts = std::max(chains, line);
     const int64_t pass = parts * width_, whole = held_.empty() ? s_.k / pass * pass : 0;
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
-    const auto add = [&](Reg k, int64_t part, int64_t row, Carried& sums, Reg mask) {
+    const auto add = [&](Reg k, int64_t part, int64_t row, Values& sums, Reg mask) {
       const RowOfB& of = ofB[static_cast<size_t>(row)];
       Reg from = at(of.block->base, s_.b, of.number, d_.ldb, k);
       if (first == 0 && part * width_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
@@ -121,8 +121,8 @@ class GemvDotEmitter {
         sum = addProducts(b_, x, y, sum);
       }
     };
-    const Carried zeros(static_cast<size_t>(together * rows * chains), zero);
-    Carried sums = carriedLoop(l_, 0, whole, pass, zeros, [&](Reg k, Carried now) {
+    const Values zeros(static_cast<size_t>(together * rows * chains), zero);
+    Values sums = carriedLoop(l_, 0, whole, pass, zeros, [&](Reg k, Values now) {
       for (int64_t begin = 0; begin < parts; begin += line)
         for (int64_t row = 0; row < together; ++row)
           for (int64_t part = begin; part < begin + line; ++part)
@@ -132,7 +132,7 @@ class GemvDotEmitter {
     for (int64_t k = whole; k < s_.k; k += width_)
       for (int64_t row = 0; row < together; ++row) add(l_.index(k), (k - whole) / width_, row, sums, maskAt(k));
 
-    Carried totals;
+    Values totals;
     for (int64_t i = 0; i < together * rows; ++i) {
       const auto of = llvm::ArrayRef(sums).slice(static_cast<size_t>(i * chains), static_cast<size_t>(chains));
       totals.push_back(
@@ -159,7 +159,7 @@ class GemvDotEmitter {
 
   /// Lane i: the sum of the lanes of v[i], of no more vectors than lanes. Halves are exchanged between vectors and
   /// added until one vector is left, then halves of that one.
-  Reg sumsOfLanes(Carried v) {
+  Reg sumsOfLanes(Values v) {
     v.resize(llvm::PowerOf2Ceil(v.size()), llvm::PoisonValue::get(v.front()->getType()));
     const int rows = static_cast<int>(v.size());
     for (int d = rows / 2; d >= 1; d /= 2) {
@@ -192,7 +192,7 @@ class GemvDotEmitter {
   const int lanes_;
   const int64_t width_;         ///< values of k in a register
   std::optional<View> staged_;  ///< sums that are not in C yet: [block, row of A, stagedColumns]
-  Carried held_;                ///< A, row after row, if it fits
+  Values held_;                 ///< A, row after row, if it fits
   const int64_t size_;          ///< bytes of an element of B
 };
 

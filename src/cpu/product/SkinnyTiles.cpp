@@ -106,10 +106,10 @@ class SkinnyTilesEmitter {
           use(static_cast<size_t>(i * vectors + v),
               elementOfC(l_, p_, l_.index(first + i), b_.CreateAdd(column, l_.index(v * lanes_))), mask(v));
     };
-    Carried sums(static_cast<size_t>(rows * vectors));
+    Values sums(static_cast<size_t>(rows * vectors));
     each([&](size_t at, Reg to, Reg on) { sums[at] = loadElements(b_, DType::f32, to, lanes_, on); });
-    const auto addRows = [&](Reg row, int64_t inPass, Carried& now) {
-      const Carried values = valuesOf({g, row, column, columns, first, inPass});
+    const auto addRows = [&](Reg row, int64_t inPass, Values& now) {
+      const Values values = valuesOf({g, row, column, columns, first, inPass});
       for (int64_t i = 0; i < rows; ++i) {
         Reg factor = coefficientOf(b_.CreateAdd(g.k, row), first + i);
         for (int64_t v = 0; v < vectors; ++v) {
@@ -119,7 +119,7 @@ class SkinnyTilesEmitter {
       }
     };
     const int64_t pass = g.rows % (2 * rowsPerStep_) == 0 ? 2 * rowsPerStep_ : rowsPerStep_;
-    sums = carriedLoop(l_, 0, g.rows, pass, sums, [&](Reg row, Carried now) {
+    sums = carriedLoop(l_, 0, g.rows, pass, sums, [&](Reg row, Values now) {
       for (int64_t r = 0; r < pass; r += rowsPerStep_) addRows(b_.CreateAdd(row, l_.index(r)), r, now);
       return now;
     });
@@ -127,8 +127,8 @@ class SkinnyTilesEmitter {
   }
 
   /// Some columns of a row of a group, or of the two from it on.
-  Carried valuesOf(const RowPart& of) {
-    Carried rows;
+  Values valuesOf(const RowPart& of) {
+    Values rows;
     for (int64_t r = 0; r < rowsPerStep_; ++r) {
       Reg row = b_.CreateAdd(of.row, l_.index(r));
       rows.push_back(elementAt(b_, s_.b, of.group.from, b_.CreateAdd(b_.CreateMul(row, p_.ldb), of.column)));

@@ -3,8 +3,8 @@
 namespace smalti::gpu {
 namespace {
 
-constexpr int64_t kRowBytes = LaunchPlan::kStoredRowBytes, kPieceBytes = 16, kRows = ProductTile::kRows;
-constexpr int64_t kLanesPerRow = kRowBytes / kPieceBytes, kRowsAtOnce = kWarp / kLanesPerRow;
+constexpr int64_t kRowBytes = LaunchPlan::kStoredRowBytes, kCopyBytes = 16, kRows = ProductTile::kRows;
+constexpr int64_t kLanesPerRow = kRowBytes / kCopyBytes, kRowsAtOnce = kWarp / kLanesPerRow;
 
 class RowStore {
  public:
@@ -26,9 +26,9 @@ class RowStore {
     Reg row = b_.CreateUDiv(lane, number(4));
     pairs_ = b_.CreateAdd(b_.CreateMul(row, number(kRowBytes)),
                           b_.CreateMul(b_.CreateURem(lane, number(4)), number(2 * bytes_)));
-    swizzle_ = b_.CreateMul(row, number(kPieceBytes));
+    swizzle_ = b_.CreateMul(row, number(kCopyBytes));
     readRow_ = b_.CreateUDiv(lane, number(kLanesPerRow));
-    readPiece_ = b_.CreateURem(lane, number(kLanesPerRow));
+    readVector_ = b_.CreateURem(lane, number(kLanesPerRow));
     aligned_ = isAligned();
     const int64_t fragmentsPerRow = kRowBytes / (ProductTile::kColumns * bytes_);
     int64_t count = 0;
@@ -55,11 +55,11 @@ class RowStore {
   Reg number(int64_t i) { return b_.getInt32(static_cast<uint32_t>(i)); }
   Reg inRows(Reg offset) { return b_.CreateGEP(b_.getInt8Ty(), rows_, b_.CreateZExt(offset, b_.getInt64Ty())); }
 
-  /// i1: whether rows can be stored in pieces of 16 bytes.
+  /// i1: whether rows can be stored in 16-byte vectors.
   Reg isAligned() {
     Reg bits = b_.CreatePtrToInt(to_.base, b_.getInt64Ty());
     bits = b_.CreateOr(bits, b_.CreateMul(to_.strides[to_.shape.size() - 2], l_.index(bytes_)));
-    return b_.CreateICmpEQ(b_.CreateAnd(bits, l_.index(kPieceBytes - 1)), l_.index(0));
+    return b_.CreateICmpEQ(b_.CreateAnd(bits, l_.index(kCopyBytes - 1)), l_.index(0));
   }
 
   void storePair(Reg first, Reg second, int64_t fragment, int64_t half) {
@@ -81,8 +81,8 @@ class RowStore {
 
   /// Stores 16 rows from shared memory to memory; `row` and `column`: where they begin in the tile.
   void storeRows(int64_t row, int64_t column) {
-    const auto piece = [&](Reg inRows16) {
-      Reg at = b_.CreateMul(b_.CreateXor(readPiece_, b_.CreateURem(inRows16, number(8))), number(kPieceBytes));
+    const auto vector = [&](Reg inRows16) {
+      Reg at = b_.CreateMul(b_.CreateXor(readVector_, b_.CreateURem(inRows16, number(8))), number(kCopyBytes));
       return inRows(b_.CreateAdd(b_.CreateMul(inRows16, number(kRowBytes)), at));
     };
     const auto place = [&](Reg inRows16) {
@@ -90,23 +90,23 @@ class RowStore {
       at[to_.shape.size() - 2] =
           b_.CreateZExt(b_.CreateAdd(b_.CreateAdd(firstRow_, inRows16), number(row)), b_.getInt64Ty());
       at[to_.shape.size() - 1] = b_.CreateZExt(
-          b_.CreateAdd(b_.CreateMul(readPiece_, number(kPieceBytes / bytes_)), number(column)), b_.getInt64Ty());
+          b_.CreateAdd(b_.CreateMul(readVector_, number(kCopyBytes / bytes_)), number(column)), b_.getInt64Ty());
       return cpu::elementPointer(b_, to_, at);
     };
-    auto* words = llvm::FixedVectorType::get(b_.getFloatTy(), kPieceBytes / 4);
-    const llvm::Align align(kPieceBytes);
+    auto* words = llvm::FixedVectorType::get(b_.getFloatTy(), kCopyBytes / 4);
+    const llvm::Align align(kCopyBytes);
     l_.when(aligned_, [&] {
       for (int64_t i = 0; i < kRows; i += kRowsAtOnce) {
         Reg at = b_.CreateAdd(readRow_, number(i));
-        b_.CreateAlignedStore(b_.CreateAlignedLoad(words, piece(at), align), place(at), align);
+        b_.CreateAlignedStore(b_.CreateAlignedLoad(words, vector(at), align), place(at), align);
       }
     });
     l_.when(b_.CreateNot(aligned_), [&] {
       auto* type = cpu::storageType(b_.getContext(), to_.dtype);
       const llvm::Align own(static_cast<uint64_t>(bytes_));
       l_.loop(readRow_, number(kRows), number(kRowsAtOnce), [&](Reg at) {
-        Reg from = piece(at), to = place(at);
-        for (int64_t e = 0; e < kPieceBytes / bytes_; ++e) {
+        Reg from = vector(at), to = place(at);
+        for (int64_t e = 0; e < kCopyBytes / bytes_; ++e) {
           const auto element = [&](Reg base) {
             return b_.CreateConstInBoundsGEP1_64(type, base, static_cast<uint64_t>(e));
           };
@@ -123,7 +123,7 @@ class RowStore {
   const int64_t bytes_;
   mlir::Value value_, unrounded_;
   Reg rows_ = nullptr, firstRow_ = nullptr, pairs_ = nullptr, swizzle_ = nullptr, readRow_ = nullptr,
-      readPiece_ = nullptr, aligned_ = nullptr;
+      readVector_ = nullptr, aligned_ = nullptr;
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ class Staging {
   }
 
   void run() {
-    if (constantOf(o_.aligned).value_or(1) != 0) l_.when(o_.aligned, [&] { copyPieces(); });
+    if (constantOf(o_.aligned).value_or(1) != 0) l_.when(o_.aligned, [&] { copyVectors(); });
     l_.when(b_.CreateNot(o_.aligned), [&] { copyElements(); });
   }
 
@@ -38,28 +38,29 @@ class Staging {
   Reg inStage(Reg place) { return b_.CreateGEP(b_.getInt8Ty(), to_, b_.CreateZExt(place, b_.getInt64Ty())); }
 
   /// Copies 16 bytes at a time with cp.async. Elements outside the operand are 0.
-  void copyPieces() {
-    const int64_t perPiece = o_.perPiece(), perRow = s_.inner / perPiece, all = s_.rows * perRow,
+  void copyVectors() {
+    const int64_t perVector = o_.perVector(), perRow = s_.inner / perVector, all = s_.rows * perRow,
                   threads = l_.plan.threads;
-    // If the threads take whole rows, the next piece of a thread is in the same column, a constant number of rows on.
+    // If the threads take whole rows, the next vector of a thread is in the same column, a constant number of rows on.
     const bool wholeRows = threads % perRow == 0;
     for (int64_t i = 0; i < all; i += threads) {
       const GpuLowering::Scope scope(l_);
-      Reg piece = b_.CreateAdd(l_.thread, number(wholeRows ? 0 : i));
+      Reg vector = b_.CreateAdd(l_.thread, number(wholeRows ? 0 : i));
       const int64_t rowOffset = wholeRows ? i / perRow : 0;
       const auto copy = [&] {
-        Reg row = b_.CreateUDiv(piece, number(perRow)), column = b_.CreateURem(piece, number(perRow));
+        Reg row = b_.CreateUDiv(vector, number(perRow)), column = b_.CreateURem(vector, number(perRow));
         Reg place = rowOffset % 8 == 0
                         ? b_.CreateAdd(stagedPlace(l_, o_, row, column), number(rowOffset * ProductTile::kRowBytes))
                         : stagedPlace(l_, o_, b_.CreateAdd(row, number(rowOffset)), column);
         Reg inRows = b_.CreateAdd(s_.firstRow, b_.CreateZExt(row, b_.getInt64Ty())),
-            inner = b_.CreateAdd(s_.firstInner, b_.CreateZExt(b_.CreateMul(column, number(perPiece)), b_.getInt64Ty()));
+            inner =
+                b_.CreateAdd(s_.firstInner, b_.CreateZExt(b_.CreateMul(column, number(perVector)), b_.getInt64Ty()));
         Reg offset = b_.CreateAdd(b_.CreateAdd(b_.CreateMul(inRows, s_.rowStride), b_.CreateMul(inner, s_.innerStride)),
                                   b_.CreateMul(s_.rowStride, l_.index(rowOffset)));
-        Reg bytes = number(StagedOperand::kPieceBytes);
+        Reg bytes = number(StagedOperand::kCopyBytes);
         if (s_.rowsMayEnd || s_.innerMayEnd) {
           Reg count = present(b_.CreateAdd(inRows, l_.index(rowOffset)), inner);
-          // A piece without elements of the operand reads no bytes from the operand's first address.
+          // A vector without elements of the operand reads no bytes from the operand's first address.
           offset = b_.CreateSelect(b_.CreateICmpSGT(count, l_.index(0)), offset, l_.index(0));
           bytes = b_.CreateTrunc(b_.CreateMul(count, l_.index(o_.bytes())), b_.getInt32Ty());
         }
@@ -68,13 +69,13 @@ class Staging {
       if (i + threads <= all)
         copy();
       else
-        l_.when(b_.CreateICmpULT(piece, number(all - (wholeRows ? i : 0))), copy);
+        l_.when(b_.CreateICmpULT(vector, number(all - (wholeRows ? i : 0))), copy);
     }
   }
 
-  /// The number of elements of the piece from this index on that are inside the operand.
+  /// The number of elements of the vector from this index on that are inside the operand.
   Reg present(Reg row, Reg inner) {
-    Reg count = l_.index(o_.perPiece());
+    Reg count = l_.index(o_.perVector());
     if (s_.innerMayEnd) {
       Reg left =
           b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b_.CreateSub(l_.index(s_.innerEnd), inner), l_.index(0));
@@ -94,8 +95,8 @@ class Staging {
           Reg row = o_.isTransposed ? fast : slow, column = o_.isTransposed ? slow : fast;
           Reg narrow = b_.CreateTrunc(column, b_.getInt32Ty());
           Reg place =
-              stagedPlace(l_, o_, b_.CreateTrunc(row, b_.getInt32Ty()), b_.CreateUDiv(narrow, number(o_.perPiece())));
-          place = b_.CreateAdd(place, b_.CreateMul(b_.CreateURem(narrow, number(o_.perPiece())), number(o_.bytes())));
+              stagedPlace(l_, o_, b_.CreateTrunc(row, b_.getInt32Ty()), b_.CreateUDiv(narrow, number(o_.perVector())));
+          place = b_.CreateAdd(place, b_.CreateMul(b_.CreateURem(narrow, number(o_.perVector())), number(o_.bytes())));
           Reg inRows = b_.CreateAdd(s_.firstRow, row), inner = b_.CreateAdd(s_.firstInner, column);
           Reg inside = b_.CreateAnd(b_.CreateICmpULT(inRows, l_.index(s_.rowsEnd)),
                                     b_.CreateICmpULT(inner, l_.index(s_.innerEnd)));
@@ -126,22 +127,22 @@ void computeAlignment(GpuLowering& l, StagedOperand& o, bool inShared) {
     return;
   }
   Reg bits = b.CreateOr(b.CreatePtrToInt(o.base, b.getInt64Ty()), b.CreateMul(outer, l.index(o.bytes())));
-  o.aligned = b.CreateICmpEQ(b.CreateAnd(bits, l.index(StagedOperand::kPieceBytes - 1)), l.index(0));
+  o.aligned = b.CreateICmpEQ(b.CreateAnd(bits, l.index(StagedOperand::kCopyBytes - 1)), l.index(0));
 }
 
 void stageChunk(GpuLowering& l, const StagedOperand& o, Reg to, Reg firstSide, Reg firstDepth) {
   Staging(l, o, to, firstSide, firstDepth).run();
 }
 
-Reg stagedPlace(GpuLowering& l, const StagedOperand& o, Reg row, Reg piece) {
+Reg stagedPlace(GpuLowering& l, const StagedOperand& o, Reg row, Reg vector) {
   Builder& b = l.b;
   const auto number = [&](int64_t i) { return b.getInt32(static_cast<uint32_t>(i)); };
-  constexpr int64_t kPieces = ProductTile::kRowBytes / StagedOperand::kPieceBytes;  // of a row
-  Reg matrix = b.CreateUDiv(piece, number(kPieces)), column = b.CreateURem(piece, number(kPieces));
+  constexpr int64_t kVectors = ProductTile::kRowBytes / StagedOperand::kCopyBytes;  // of a row
+  Reg matrix = b.CreateUDiv(vector, number(kVectors)), column = b.CreateURem(vector, number(kVectors));
   Reg where = b.CreateAdd(b.CreateMul(matrix, number(o.rows() * ProductTile::kRowBytes)),
                           b.CreateMul(row, number(ProductTile::kRowBytes)));
   Reg mixed = b.CreateXor(column, b.CreateURem(row, number(8)));
-  return b.CreateAdd(where, b.CreateMul(mixed, number(StagedOperand::kPieceBytes)));
+  return b.CreateAdd(where, b.CreateMul(mixed, number(StagedOperand::kCopyBytes)));
 }
 
 }  // namespace smalti::gpu

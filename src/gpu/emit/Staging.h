@@ -19,7 +19,7 @@ struct StagedOperand {
   int64_t staged = 0;                               ///< size of the side in a stage
   bool depthInner = true;                           ///< in the stage, K is the inner dimension
   bool isTransposed = false;                        ///< in memory, the inner dimension is the other one
-  Reg aligned = nullptr;                            ///< i1: pieces of 16 bytes are aligned
+  Reg aligned = nullptr;                            ///< i1: 16-byte vectors are aligned
 
   /// Keeps the order of memory, except where tensor cores cannot transpose: they only do so for 16-bit elements, and
   /// read others with K as the inner dimension (PTX ISA, ldmatrix; "Matrix Descriptor").
@@ -29,10 +29,10 @@ struct StagedOperand {
   }
   int64_t bytes() const { return storage_bytes(dtype); }
   int64_t perRow() const { return ProductTile::kRowBytes / bytes(); }  ///< elements of a row of the stage
-  int64_t perPiece() const { return kPieceBytes / bytes(); }           ///< elements of 16 bytes
+  int64_t perVector() const { return kCopyBytes / bytes(); }           ///< elements of 16 bytes
   /// Rows of 128 bytes in each matrix of the stage.
   int64_t rows() const { return depthInner ? (staged + 7) / 8 * 8 : perRow(); }
-  static constexpr int64_t kPieceBytes = 16;
+  static constexpr int64_t kCopyBytes = 16;
 };
 
 /// Computes `aligned` from the address and strides. `inShared`: the operand may be in shared memory, which cp.async
@@ -41,8 +41,8 @@ void computeAlignment(GpuLowering&, StagedOperand&, bool inShared);
 /// All threads copy a chunk of the depth to a stage; elements outside the operand are 0. Copies are complete after
 /// Primitives::waitForCopies.
 void stageChunk(GpuLowering&, const StagedOperand&, Reg to, Reg firstSide, Reg firstDepth);
-/// The offset in bytes (i32), from where the operand begins in the stage, of the piece of 16 bytes number `piece` along
+/// The offset in bytes (i32), from where the operand begins in the stage, of the 16-byte vector number `vector` along
 /// the inner dimension at index `row` of the other.
-Reg stagedPlace(GpuLowering&, const StagedOperand&, Reg row, Reg piece);
+Reg stagedPlace(GpuLowering&, const StagedOperand&, Reg row, Reg vector);
 
 }  // namespace smalti::gpu

@@ -307,9 +307,9 @@ class TensorProduct {
   }
   /// The address of an element of an operand in which K is not the inner dimension.
   Reg elementAt(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
-    Reg place = stagedPlace(l_, o, number(depth), b_.CreateUDiv(side, number(o.perPiece())));
+    Reg place = stagedPlace(l_, o, number(depth), b_.CreateUDiv(side, number(o.perVector())));
     return inStage(from,
-                   b_.CreateAdd(place, b_.CreateMul(b_.CreateURem(side, number(o.perPiece())), number(o.bytes()))));
+                   b_.CreateAdd(place, b_.CreateMul(b_.CreateURem(side, number(o.perVector())), number(o.bytes()))));
   }
 
   /// Loads four matrices of 8 rows of 16 bytes. Of the left operand: 16 rows from `first` on × 32 bytes of K. Of the
@@ -320,11 +320,11 @@ class TensorProduct {
     // In units of 8 elements, and of 16 bytes.
     Reg sideStep = isLeft ? low : number(0), depthStep = isLeft ? high : low;
     Reg side = b_.CreateAdd(first, b_.CreateMul(sideStep, number(8)));
-    Reg depthPiece = b_.CreateAdd(number(2 * step), depthStep);
+    Reg depthVector = b_.CreateAdd(number(2 * step), depthStep);
     // A row of the matrix is an index of the side, or of K if that is not the inner dimension; then it is transposed.
-    Reg row = b_.CreateAdd(o.depthInner ? side : b_.CreateMul(depthPiece, number(o.perPiece())), inEight);
-    Reg piece = o.depthInner ? depthPiece : b_.CreateUDiv(side, number(o.perPiece()));
-    Reg place = stagedPlace(l_, o, row, piece);
+    Reg row = b_.CreateAdd(o.depthInner ? side : b_.CreateMul(depthVector, number(o.perVector())), inEight);
+    Reg vector = o.depthInner ? depthVector : b_.CreateUDiv(side, number(o.perVector()));
+    Reg place = stagedPlace(l_, o, row, vector);
     return l_.device.loadMatrices(b_, b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateZExt(place, b_.getInt64Ty())),
                                   !o.depthInner);
   }

@@ -268,11 +268,11 @@ bool Block::releaseBarriers() {
 
 void Block::complete(const PendingBox& box) {
   const HostTensorMap& map = box.map;
-  const auto perPiece = static_cast<int64_t>(kCopyBytes / map.elementBytes);
-  int64_t pieces = map.box[0] / perPiece;
-  for (int32_t d = 1; d < map.rank; ++d) pieces *= map.box[d];
-  for (int64_t i = 0; i < pieces; ++i) {
-    int64_t rest = i / (map.box[0] / perPiece), offset = 0, stride = map.extents[0];
+  const auto perVector = static_cast<int64_t>(kCopyBytes / map.elementBytes);
+  int64_t vectors = map.box[0] / perVector;
+  for (int32_t d = 1; d < map.rank; ++d) vectors *= map.box[d];
+  for (int64_t i = 0; i < vectors; ++i) {
+    int64_t rest = i / (map.box[0] / perVector), offset = 0, stride = map.extents[0];
     bool inside = true;
     for (int32_t d = 1; d < map.rank; ++d) {
       const int64_t at = box.at[static_cast<size_t>(d)] + rest % map.box[d];
@@ -283,8 +283,8 @@ void Block::complete(const PendingBox& box) {
     }
     auto to = reinterpret_cast<uintptr_t>(box.to) + static_cast<uintptr_t>(kCopyBytes * i);
     to ^= (to >> 7 & 7) << 4;
-    for (int64_t e = 0; e < perPiece; ++e) {
-      const int64_t at = box.at[0] + i % (map.box[0] / perPiece) * perPiece + e;
+    for (int64_t e = 0; e < perVector; ++e) {
+      const int64_t at = box.at[0] + i % (map.box[0] / perVector) * perVector + e;
       auto* element = reinterpret_cast<std::byte*>(to) + e * map.elementBytes;
       if (inside && at >= 0 && at < map.extents[0])
         std::memcpy(element, map.base + (offset + at) * map.elementBytes, static_cast<size_t>(map.elementBytes));
@@ -293,7 +293,7 @@ void Block::complete(const PendingBox& box) {
     }
   }
   if (Mbarrier* mbarrier = mbarrierAt(box.mbarrier)) {
-    mbarrier->bytes -= kCopyBytes * pieces;
+    mbarrier->bytes -= kCopyBytes * vectors;
     mbarrier->endPhaseIfComplete();
   }
 }

@@ -280,7 +280,7 @@ class RegisterPlanner {
       plan_.scratch[ref] = {*tile};
       mlir::Operation* const clearing = adding.size() == 1 ? clearingBranch(*adding[0].first, ref) : nullptr;
       if (!clearing) return;
-      plan_.clearing.insert(clearing);
+      plan_.zeroInitBranches.insert(clearing);
       plan_.products[adding[0].first].begins = clearing->getOperand(0);
       return;
     }
@@ -371,7 +371,7 @@ class RegisterPlanner {
   }
   void keepNothing() {
     plan_.scratch.clear();
-    plan_.clearing.clear();
+    plan_.zeroInitBranches.clear();
     plan_.sums.clear();
     for (auto& [op, p] : plan_.products) p = {.tile = p.tile};
   }

@@ -46,7 +46,8 @@ struct PlannedProduct {
 struct RegisterPlan {
   llvm::DenseMap<mlir::Operation*, PlannedProduct> products;  ///< by tpu.matmul; others are not staged
   llvm::DenseMap<mlir::Value, Distribution> scratch;  ///< refs whose elements are in registers from step to step
-  llvm::DenseSet<mlir::Operation*> clearing;          ///< branches that only clear such refs, which products do instead
+  /// Branches that only set such refs to 0, which products do instead.
+  llvm::DenseSet<mlir::Operation*> zeroInitBranches;
   llvm::DenseMap<mlir::Operation*, mlir::Operation*> sums;  ///< the product by the op of `sum`, if it has a `start`
   int threads = 0;                                          ///< per block; 0: there are no products
   int64_t kept = 0;                                         ///< registers per thread for all these values

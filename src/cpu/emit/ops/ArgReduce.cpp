@@ -56,9 +56,9 @@ class Search {
   /// A loop over [from, to) that carries a Best.
   Best carry(int64_t from, int64_t to, int64_t step, const Best& best,
              const std::function<Best(Reg, const Best&)>& body) {
-    const Carried last = carriedLoop(l_, from, to, step, {best.value, best.index}, [&](Reg i, const Carried& now) {
+    const Values last = carriedLoop(l_, from, to, step, {best.value, best.index}, [&](Reg i, const Values& now) {
       const Best next = body(i, {now[0], now[1]});
-      return Carried{next.value, next.index};
+      return Values{next.value, next.index};
     });
     return {last[0], last[1]};
   }

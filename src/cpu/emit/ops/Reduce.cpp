@@ -30,10 +30,10 @@ class Reducer {
  private:
   Accumulator carry(const Accumulator& a, int64_t to, int64_t step,
                     const std::function<void(Reg, Accumulator&)>& body) {
-    const Carried last = carriedLoop(l_, 0, to, step, Carried(a.begin(), a.end()), [&](Reg i, const Carried& now) {
+    const Values last = carriedLoop(l_, 0, to, step, Values(a.begin(), a.end()), [&](Reg i, const Values& now) {
       Accumulator parts(now.begin(), now.end());
       body(i, parts);
-      return Carried(parts.begin(), parts.end());
+      return Values(parts.begin(), parts.end());
     });
     return Accumulator(last.begin(), last.end());
   }

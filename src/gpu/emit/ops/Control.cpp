@@ -119,7 +119,7 @@ NativeResult lowerFor(GpuLowering& l, mlir::Operation& op) {
 }
 
 NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
-  if (l.plan.products.clearing.contains(&op)) return {};  // the product clears the scratch
+  if (l.plan.products.zeroInitBranches.contains(&op)) return {};  // the product clears the scratch
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
   Carried carried(l, op.getResultTypes());
   Reg condition = l.scalar(op.getOperand(0));
