@@ -1,4 +1,5 @@
-// Plans the memory of values between loop nests: offsets in one block of memory per thread, known at compile time.
+// Allocates the memory of values between loop nests while code is emitted: constant offsets into one block of memory per
+// thread.
 #pragma once
 
 #include <cstdint>
