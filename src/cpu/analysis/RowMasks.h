@@ -17,17 +17,17 @@
 
 namespace smalti::cpu {
 
-/// A value's elements in row-major order are `groups` equal parts: those from `begin` to before `end` (i32 scalars,
-/// which may be outside of 0 … groups).
+/// A value's elements, in row-major order, are divided into `groups` equal parts; this selects the parts [begin, end).
+/// The bounds are i32 scalars, and may be outside of 0 … groups.
 struct RowGroups {
   mlir::Value begin, end;
   int64_t groups = 1;
   bool operator==(const RowGroups&) const = default;
 };
 
-/// Groups that a mask selects, the same for all elements of one; nullopt: it selects otherwise.
+/// The groups that a mask selects, if it selects whole groups; else nullopt.
 std::optional<RowGroups> groupsOfMask(mlir::Value mask);
-/// The part of a value that anything depends on; nullopt: it may be all of it.
+/// The groups of a value that are used; nullopt: possibly all of its elements.
 std::optional<RowGroups> neededRowGroups(mlir::Value);
 
 /// A value whose first `count` rows (an i32 scalar, which may be more) are those of `load`, whose memory nothing writes
@@ -35,9 +35,9 @@ std::optional<RowGroups> neededRowGroups(mlir::Value);
 struct LoadedRows {
   mlir::Operation* load = nullptr;
   mlir::Value count;
-  int64_t rows = 0;  ///< of the value
+  int64_t rows = 0;  ///< number of rows of the value
 };
-/// nullopt: it is none.
+/// nullopt: the value is not of this form.
 std::optional<LoadedRows> loadedRows(mlir::Value);
 
 }  // namespace smalti::cpu

@@ -348,14 +348,14 @@ class Instrumenter {
     return first;
   }
 
-  /// A block other than the last step's must be new: the visited ones and the last one are kept in extra scratch.
+  /// Checks that a block that differs from the previous step's was not visited before; extra scratch records both.
   void trackVisits(const WindowCheck& w, const std::vector<mlir::Value>& block) {
     const mlir::Location at = kernel_.getLoc();
     const Window& window = *signature().windows[static_cast<size_t>(w.number)];
     Shape blocks;
     for (size_t d = 0; d < block.size(); ++d)
       blocks.push_back((arrayOf(w)[d] + window.bounds[d] - 1) / window.bounds[d]);
-    // Initially undefined memory: numbers of no block, and false.
+    // Both begin as undefined memory, which reads as the number of no block and as false.
     const mlir::Value last = scalarScratch({static_cast<int64_t>(block.size())}, b_.getI32Type());
     const mlir::Value seen = scalarScratch(blocks, b_.getI1Type());
     llvm::SmallVector<mlir::Value> place, axes;

@@ -84,7 +84,7 @@ class NativeLowering {
   /// A ref that accesses memory as elements of another width (PackedView.h), which has no `ref`; null: not such a ref.
   const PackedView* packedRef(mlir::Value v) const;
   void setPackedRef(mlir::Value v, PackedView view);
-  /// A vector value in memory; `lowerBlock` has the error of a value that has none.
+  /// Returns the memory of a vector value; `lowerBlock` reports a value that has none.
   View view(mlir::Value);
   /// The value's memory; null: it has none yet.
   const View* findView(mlir::Value v) const {

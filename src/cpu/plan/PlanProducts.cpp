@@ -27,7 +27,7 @@ struct MatrixOperand {
   int64_t rows, columns;
 };
 
-/// The rows and columns of the view, without its batch, in memory of their own, of which no grid step knows anything.
+/// Copies one matrix of the batch; the copy has no reuse or prefetch hints.
 MatrixOperand copiedMatrix(const MemoryView& v, int64_t rows, int64_t columns) {
   Shape shape;
   for (const int64_t d : {rows, columns}) shape.push_back(d < 0 ? 1 : v.shape[static_cast<size_t>(d)]);
@@ -102,8 +102,8 @@ class MatmulPlanner {
     return {};
   }
 
-  /// If the product is only stored, possibly after an addition: it is computed in the memory of the store, and the
-  /// other operand of the addition is put there first. The rewrite HoistAboveProducts has made them consecutive.
+  /// Computes the product in the memory of its store if it is only stored, possibly after an addition; the other
+  /// operand of the addition is stored there first. The rewrite HoistAboveProducts has made these ops consecutive.
   NativeResult chooseDestination(const Shape& shape) {
     const auto destination = findProductStore(op_);
     if (!destination || !opsBetween(op_, *destination).empty()) return {};
@@ -137,8 +137,8 @@ class MatmulPlanner {
            schedule::haveSameAddress(*load->op, *d.store);
   }
 
-  /// A row vector that is added to every row of the product, such as a bias, unless the product overwrites it: the
-  /// epilogue adds it to each tile in registers.
+  /// The row vector, such as a bias, that the epilogue adds to each tile in registers; null: none, or the product
+  /// overwrites the memory that the row is loaded from.
   mlir::Value addedRow(const ProductStore& d, const MemoryView& box, const Shape& shape) const {
     mlir::Operation* op = d.added ? d.added.getDefiningOp() : nullptr;
     if (!llvm::isa_and_present<mlir::vector::BroadcastOp>(op) || !isVector(op->getOperand(0))) return nullptr;

@@ -3,13 +3,14 @@
 namespace smalti::cpu {
 namespace {
 
-/// 16-bit lanes, in pairs.
+/// A vector of 16-bit lanes as one of pairs.
 Reg asPairs(Builder& b, Reg words, int lanes) {
   llvm::Type* pair = b.getInt32Ty();
   return b.CreateBitCast(words, lanes == 1 ? pair : llvm::FixedVectorType::get(pair, static_cast<unsigned>(lanes)));
 }
 
-/// Rounded to the nearest bf16, still as f32. A NaN becomes one of all ones, which costs less than to keep it.
+/// Rounds to the nearest bf16; the result is still an f32. A NaN becomes the NaN of all ones, which is cheaper than
+/// keeping its bits.
 Reg roundedToBf16(Builder& b, Reg f32) {
   llvm::Type* ints = like(f32, b.getInt32Ty());
   Reg bits = b.CreateBitCast(f32, ints);

@@ -93,12 +93,13 @@ class GemvAxpyEmitter {
     return all;
   }
 
-  /// Some columns of row j of every block, or of the two from it on, line by line, interleaved.
+  /// Adds some columns of row j of every block, or of rows j and j + 1 if pairs are multiplied. Vectors of the blocks
+  /// are interleaved.
   void add(Blocks blocks, Reg j, const Values& ofRows, Reg first, int64_t columns, SumOf sumOf, Keep keep) {
     // The rows that are read together need one register each.
     for (int64_t v = 0; v < vectors(columns); v += rowsPerStep_) {
       const int64_t count = std::min(columns - v * lanes_, rowsPerStep_ * lanes_);
-      std::vector<Values> values;  // of every block
+      std::vector<Values> values;  // by block
       for (const BlockOfRows& block : blocks) {
         Values rows;
         for (int64_t r = 0; r < rowsPerStep_; ++r)
@@ -116,7 +117,8 @@ class GemvAxpyEmitter {
     }
   }
 
-  /// The address of a column of row j of a block, for vector v of those that are read.
+  /// The address of `column` in row j of a block; prefetches once per cache line. `v`: the number of the vector that is
+  /// read there.
   Reg ofRow(const BlockOfRows& block, Reg j, Reg column, int64_t v) {
     Reg from = elementAt(b_, s_.b, block.base, b_.CreateAdd(b_.CreateMul(j, p_.ldb), column));
     if (storage_bytes(s_.b) * v * lanes_ % kLineBytes == 0) prefetchUpcoming(l_, p_, block, j, from);

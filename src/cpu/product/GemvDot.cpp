@@ -23,8 +23,8 @@ class GemvDotEmitter {
         width_(plan.width),
         size_(storage_bytes(d.shape.b)) {}
 
-  /// Rows of B from the begin to the end, as many together as there are lanes for their sums: of several blocks line by
-  /// line interleaved, of one its consecutiveRowsOfB.
+  /// Multiplies the rows of B in groups: `consecutiveRowsOfB` rows of each of up to `rowsOfB` blocks. The loop over k
+  /// interleaves the rows of a group by cache line.
   void emit() {
     if (plan_.holdsA)
       for (int64_t i = 0; i < s_.m; ++i)
@@ -55,7 +55,7 @@ class GemvDotEmitter {
   }
 
  private:
-  /// The column at which a sum is stored first: in C, or in the memory for some columns of it.
+  /// The column to which a sum is written: of C, or of the staging memory for some columns of C.
   Reg columnOf(int64_t block, Reg from, Reg j) {
     return staged_ ? b_.CreateAdd(b_.CreateSub(j, from), l_.index(block * s_.m * plan_.stagedColumns))
                    : b_.CreateAdd(j, l_.index(block * d_.rowsOfBlock()));
@@ -65,7 +65,7 @@ class GemvDotEmitter {
                    : elementOfC(l_, d_, l_.index(row), column);
   }
 
-  /// From row `from` of each block on.
+  /// Stores the staged sums to C: those of `count` rows of each block of B, from row `from` on.
   void storeStaged(Reg from, int64_t count) {
     l_.loop(l_.index(0), l_.index(s_.m), l_.index(1), [&](Reg i) {
       for (int64_t block = 0; block < static_cast<int64_t>(d_.b.size()); ++block)
@@ -83,8 +83,8 @@ class GemvDotEmitter {
 
   struct RowOfB {
     const BlockOfRows* block = nullptr;
-    Reg number = nullptr;  ///< in its block
-    Reg column = nullptr;  ///< of C, or of what is collected
+    Reg number = nullptr;  ///< number of the row in its block
+    Reg column = nullptr;  ///< in C, or in the staging memory
   };
 
   Reg at(Reg base, DType t, Reg row, Reg stride, Reg column) {
@@ -157,8 +157,8 @@ class GemvDotEmitter {
     return b_.CreateShuffleVector(v, lanes);
   }
 
-  /// Lane i: the sum of the lanes of v[i], of no more vectors than lanes. Halves are exchanged between vectors and
-  /// added until one vector is left, then halves of that one.
+  /// Returns a vector whose lane i is the sum of the lanes of v[i]; there are at most as many vectors as lanes. Halves
+  /// are exchanged between vectors and added until one vector is left, then halves of that one.
   Reg sumsOfLanes(Values v) {
     v.resize(llvm::PowerOf2Ceil(v.size()), llvm::PoisonValue::get(v.front()->getType()));
     const int rows = static_cast<int>(v.size());

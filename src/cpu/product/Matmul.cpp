@@ -29,7 +29,7 @@ struct MatrixOperand {
   int64_t rows, columns;
 };
 
-/// The rows and columns of the view, without its batch, in memory of their own, of which no grid step knows anything.
+/// Copies one matrix of the batch; the copy has no reuse or prefetch hints.
 MatrixOperand copiedMatrix(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
   View matrix;
   matrix.dtype = v.dtype;
@@ -110,8 +110,8 @@ class MatmulLowering {
  private:
   static int64_t sizeOf(const View& v, int64_t d) { return d < 0 ? 1 : v.shape[static_cast<size_t>(d)]; }
 
-  /// `result` becomes the memory of the store; the other operand of an addition is put there first, unless it is there
-  /// already or a row that the product adds.
+  /// Makes `result` the memory of the store. The other operand of an addition is stored there first, unless it is
+  /// already there or is a row that the product adds.
   NativeResult takeDestination(View& result, const Shape& shape) {
     const ProductStore& destination = *plan_.destination;
     tl::expected<View, Unsupported> box =
@@ -189,7 +189,7 @@ class MatmulLowering {
         all);
   }
 
-  /// The plan of the next product; null, with a failure: there is none.
+  /// The plan of the next product; null, which is recorded as a failure: there is none.
   const ProductPlan* next() {
     if (next_ < plan_.products.size()) return &plan_.products[next_++];
     status_ = unsupported(kOtherPlan);
@@ -260,7 +260,7 @@ class MatmulLowering {
     emitSkinnyGemm(l_, *plan, p);
   }
 
-  /// The same, one block after the other.
+  /// Multiplies by one block after the other.
   void productsOfBlocks(const ProductSide& lhsSide, const ProductSide& rhsSide, const View& lhs,
                         const std::vector<View>& blocks, const View& result) {
     const bool summed = rhsSide.contracting == 0;

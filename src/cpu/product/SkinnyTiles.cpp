@@ -23,7 +23,8 @@ class SkinnyTilesEmitter {
         size_(storage_bytes(p.shape.b)) {}
 
   void emit() {
-    // The factors of a row of B, contiguous: rows of A with a stride of whole pages would map to the same cache set.
+    // The factors of a row of B are copied to contiguous memory, since rows of A with a stride of whole pages map to
+    // the same cache set.
     const View rows{{.dtype = s_.a,
                      .shape = {s_.k / rowsPerStep_, s_.m, rowsPerStep_},
                      .strides = {l_.index(rowsPerStep_), p_.lda, l_.index(1)}},
@@ -43,9 +44,9 @@ class SkinnyTilesEmitter {
   };
   /// Rows of B that stay in L1 while they are added to all tiles of C.
   struct Group {
-    Reg from = nullptr;           ///< its first row
-    Reg prefetchedRow = nullptr;  ///< the first of the rows prefetched meanwhile
-    Reg k = nullptr;              ///< the first row's number
+    Reg from = nullptr;           ///< address of the first row
+    Reg prefetchedRow = nullptr;  ///< address of the first row that is prefetched meanwhile
+    Reg k = nullptr;              ///< number of the first row
     int64_t rows = 0;
   };
 
@@ -54,13 +55,14 @@ class SkinnyTilesEmitter {
     const Group& group;
     Reg row = nullptr, column = nullptr;
     int64_t columns = 0;
-    int64_t rowOfA = 0;  ///< the tile's first
+    int64_t rowOfA = 0;  ///< number of the tile's first row
     int64_t inPass = 0;  ///< the row's number in a pass of the loop over rows
   };
 
   void panel(const Columns& c) {
     if (!s_.accumulate) clearColumnsOfC(l_, p_, c.first, c.count);
-    // A loop over the blocks, plus the blocks after the last one: the next rows are prefetched meanwhile.
+    // A loop over the blocks. The table of their addresses also holds the blocks that are prefetched after the last
+    // one.
     const auto blocks = static_cast<int64_t>(p_.b.size());
     for (int64_t i = 0; i < blocks; ++i) b_.CreateStore(p_.b[static_cast<size_t>(i)].base, slot(l_.index(i)));
     for (int64_t i = 0; i < blocksAhead(); ++i) b_.CreateStore(afterLast(i, c), slot(l_.index(blocks + i)));
@@ -79,8 +81,8 @@ class SkinnyTilesEmitter {
   /// The prefetch distance in blocks, rounded up.
   int64_t blocksAhead() const { return ceilDiv(plan_.prefetchedRows, p_.rowsOfBlock()); }
 
-  /// The base of a block that is read after those of a panel: for the next panel, or by the next step, where it follows
-  /// in memory if nothing else is known.
+  /// A block to prefetch after a panel's last block: the next panel's, or the next step's; if that is unknown, the
+  /// memory that follows.
   Reg afterLast(int64_t block, const Columns& c) {
     const auto blocks = static_cast<int64_t>(p_.b.size());
     const BlockOfRows& same = p_.b[static_cast<size_t>(std::min(block, blocks - 1))];
@@ -96,7 +98,7 @@ class SkinnyTilesEmitter {
     });
   }
 
-  /// Adds the group's rows to some rows and columns of C, which are in registers meanwhile.
+  /// Adds the group's rows to a tile of C, which stays in registers meanwhile.
   void tile(const Group& g, int64_t first, int64_t rows, Reg column, int64_t columns) {
     const int64_t vectors = ceilDiv(columns, lanes_);
     const auto mask = [&](int64_t v) { return lanesWithin(l_, columns, v); };
@@ -126,7 +128,7 @@ class SkinnyTilesEmitter {
     each([&](size_t at, Reg to, Reg on) { storeElements(b_, DType::f32, sums[at], to, lanes_, on); });
   }
 
-  /// Some columns of a row of a group, or of the two from it on.
+  /// Loads a tile's columns of one row of a group, or of two rows if pairs are multiplied; prefetches meanwhile.
   Values valuesOf(const RowPart& of) {
     Values rows;
     for (int64_t r = 0; r < rowsPerStep_; ++r) {
@@ -147,11 +149,11 @@ class SkinnyTilesEmitter {
     return splat(b_, loadCoefficients(b_, s_.a, rowsPerStep_ == 2, from, 1), lanes_);
   }
 
-  /// A part of the rows to prefetch: by the end of the group all of them have been prefetched, in the order of memory
-  /// if they follow each other. L1 has too few fill buffers for lines in flight from memory.
+  /// Prefetches this tile's share of `prefetchedRow` and the rows after it into L2, in memory order if the rows are
+  /// contiguous. L1 has too few fill buffers for misses to DRAM.
   void fetch(const RowPart& of, Reg row, int64_t inPass) {
     const int64_t perLine = kLineBytes / size_;
-    if (plan_.prefetchesInOrder && inPass * of.columns % perLine != 0) return;  // of a line that is prefetched already
+    if (plan_.prefetchesInOrder && inPass * of.columns % perLine != 0) return;  // its line has been prefetched
     Reg offset = plan_.prefetchesInOrder ? b_.CreateAdd(b_.CreateMul(of.column, l_.index(of.group.rows)),
                                                         b_.CreateMul(row, l_.index(of.columns)))
                                          : b_.CreateAdd(b_.CreateMul(row, p_.ldb), of.column);
@@ -159,8 +161,8 @@ class SkinnyTilesEmitter {
       prefetchLine(b_, elementAt(b_, s_.b, of.group.prefetchedRow, b_.CreateAdd(offset, l_.index(at))), CacheLevel::l2);
   }
 
-  /// From L2 to L1: a row's next columns, which the next tile reads; after the last columns, the first ones of a row of
-  /// the next group.
+  /// Prefetches from L2 to L1 the columns of a row that the next tile reads; after the last columns, the first columns
+  /// of a row of the next group.
   void fetchNextColumns(const RowPart& of, Reg address) {
     Reg next = b_.CreateAdd(of.column, l_.index(of.columns));
     Reg offset = b_.CreateSelect(b_.CreateICmpULT(next, l_.index(s_.n)), l_.index(of.columns),
@@ -179,7 +181,7 @@ class SkinnyTilesEmitter {
   const int64_t rowsPerStep_;
   const int64_t size_;   ///< bytes of an element of B
   View factors_;         ///< A, transposed; in pairs if two rows are added at once
-  Reg bases_ = nullptr;  ///< of the blocks and those after them, on the stack
+  Reg bases_ = nullptr;  ///< on the stack: addresses of the blocks, and of those prefetched after them
 };
 
 }  // namespace

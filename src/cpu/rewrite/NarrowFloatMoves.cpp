@@ -52,7 +52,8 @@ Value narrowed(mlir::OpBuilder& b, Value wide, mlir::Type type) {
   return mlir::arith::ConstantOp::create(b, wide.getLoc(), mlir::DenseElementsAttr::get(vector, *number));
 }
 
-/// truncf(extf(x)), or of a selection between such and constants; null: it is neither.
+/// x for truncf(extf(x)); the narrow selection for truncf of a selection between widened values and constants; null:
+/// the op has neither form.
 Value withoutWidening(mlir::arith::TruncFOp op) {
   const mlir::Type type = op.getType();
   if (auto extended = op.getIn().getDefiningOp<mlir::arith::ExtFOp>())
@@ -94,7 +95,7 @@ std::optional<WordLoad> wordLoadOf(mlir::Operation* op) {
   return load;
 }
 
-/// Which half of a word of two bf16 `op` takes, 0 for the low one, and from what; nullopt: it takes neither.
+/// The half of a word of two bf16 that `op` takes (0: the low half), and the words; nullopt: `op` takes no half.
 std::optional<std::pair<int, Value>> halfOf(mlir::arith::TruncFOp op) {
   auto bits = op.getIn().getDefiningOp<tpu::BitcastOp>();
   if (!bits || !floatTypeOf(op.getIn()).isF32() || !floatTypeOf(op.getResult()).isBF16()) return std::nullopt;
@@ -125,7 +126,7 @@ bool onlyHalves(Value words) {
   });
 }
 
-/// The half of the words as a load of its own, where they are loaded; null: they are not, or needed themselves.
+/// A strided load of that half, if the words are loaded and have no other use; else null.
 Value halfLoaded(mlir::arith::TruncFOp op) {
   const auto half = halfOf(op);
   const auto load = half ? wordLoadOf(half->second.getDefiningOp()) : std::nullopt;

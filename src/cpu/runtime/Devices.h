@@ -20,11 +20,11 @@ inline constexpr const char* kDeviceSymbol = "smalti_cpu_device";
 /// such device, or `here` is not a memory of the call.
 inline constexpr const char* kPeerSymbol = "smalti_cpu_peer";
 /// i32 (ptr context, i64 device, ptr semaphore, i64 amount): adds to the semaphore of a device that corresponds to
-/// `semaphore` on this one; not 0: there is none.
+/// `semaphore` on this one; not 0: there is no such device.
 inline constexpr const char* kSignalSymbol = "smalti_cpu_signal";
-/// i32 (ptr context, i64 device, ptr target, ptr box, ptr semaphore, i64 amount): what has been copied to `target`, a
-/// place that kPeerSymbol gave, arrives at the device, and then the semaphore is added to as by kSignalSymbol. `box`:
-/// CopiedBox. Not 0: there is no such memory.
+/// i32 (ptr context, i64 device, ptr target, ptr box, ptr semaphore, i64 amount): completes a remote copy: delivers the
+/// data at `target` (an address from kPeerSymbol), then adds to the semaphore as kSignalSymbol does. `box`: CopiedBox.
+/// Not 0: there is no such memory.
 inline constexpr const char* kPutSymbol = "smalti_cpu_put";
 /// i32 (ptr context, ptr semaphore, i64 amount): waits for a semaphore of this device, and subtracts the amount; not 0:
 /// the call must end.
@@ -68,7 +68,7 @@ class DeviceGroup {
   virtual bool wait(int device, int64_t* semaphore, int64_t amount);
   /// nullopt: the call must end. A kernel may poll until another device has signalled.
   virtual std::optional<int64_t> read(int64_t* semaphore);
-  /// The device's thread has finished. `failed`: the others must end, too.
+  /// To be called when the device's thread has finished. `failed`: the other devices must end, too.
   virtual void leave(bool failed);
   /// `device` and `other` as for `peer`, `semaphore` a place on the first.
   virtual bool signalTo(int device, int64_t other, int64_t* semaphore, int64_t amount);
@@ -103,14 +103,14 @@ class DeviceGroup {
   std::atomic<int> sleeping_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::optional<Blocked>> blocked_;  ///< with the mutex, as `left_`
+  std::vector<std::optional<Blocked>> blocked_;  ///< guarded by the mutex, as is `left_`
   int left_ = 0;
 };
 
 /// A device, for the run-time functions.
 struct DeviceMember {
   DeviceGroup* group = nullptr;
-  int device = 0;  ///< of the group
+  int device = 0;  ///< number in the group
   int number = 0;  ///< among all devices
 };
 

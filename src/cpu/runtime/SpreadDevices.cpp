@@ -175,8 +175,9 @@ Status ProcessDeviceGroup::raise(ByteReader& r, const std::vector<Region>& memor
   return {};
 }
 
-/// While one device is examined, another may signal it and then wait itself. So first all must wait, and then signal
-/// nobody; after that none may have what it waits for, and all must be at the same waits still.
+/// Whether no device of this process can continue: all wait, no wait is satisfied, and afterwards all are still in the
+/// same waits. The last condition is necessary because a device may signal another, which has been examined, and then
+/// wait itself.
 bool ProcessDeviceGroup::idle() const {
   const uint64_t waited = waited_.load();
   const int left = left_.load();

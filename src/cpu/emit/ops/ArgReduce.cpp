@@ -43,10 +43,10 @@ class Search {
     storeElements(b_, out_.dtype, b_.CreateZExtOrTrunc(index, type), elementAt(l_, out_, at), lanes, mask);
   }
 
-  /// `a` comes later and wins.
+  /// Whether `a`, the later element, wins.
   Reg beats(Reg a, Reg b) {
     if (!a->getType()->isFPOrFPVectorTy()) return isMax_ ? b_.CreateICmpSGT(a, b) : b_.CreateICmpSLT(a, b);
-    Reg wins = isMax_ ? b_.CreateFCmpUGT(a, b) : b_.CreateFCmpULT(a, b);  // or one of them is NaN
+    Reg wins = isMax_ ? b_.CreateFCmpUGT(a, b) : b_.CreateFCmpULT(a, b);  // or an operand is NaN
     return b_.CreateAnd(wins, b_.CreateFCmpORD(b, b));
   }
   Best choose(Reg condition, const Best& x, const Best& y) {
@@ -89,7 +89,7 @@ class Search {
     store(best.index, outer, 1);
   }
 
-  /// The better of each lane and the one n / 2 further; of equal ones the one that stood first.
+  /// Compares each lane with the lane n / 2 further on and keeps the better one; ties keep the lower index.
   Best halved(const Best& best, int n) {
     llvm::SmallVector<int, 64> low, high;
     for (int k = 0; k < n / 2; ++k) {

@@ -7,12 +7,12 @@
 namespace smalti::cpu {
 namespace {
 
-/// From the first element's begin to the last one's end; at or before its begin where there are none.
+/// The address range [begin, end) of the elements; without elements, end ≤ begin.
 std::pair<Reg, Reg> spanOf(NativeLowering& l, const View& v) {
   Builder& b = l.b;
   Reg last = l.index(0);
   for (size_t d = 0; d < v.shape.size(); ++d) {
-    // Without elements along one dimension there are none at all.
+    // An empty dimension makes the whole view empty.
     Reg size = extent(b, v, d);
     last = b.CreateAdd(last, b.CreateMul(b.CreateSub(size, l.index(1)), v.strides[d]));
     if (v.dynamic())
@@ -32,7 +32,7 @@ Reg call(NativeLowering& l, const char* name, llvm::Type* result, std::vector<Re
   return l.b.CreateCall(callee, arguments);
 }
 
-/// A function that returns whether the access is safe.
+/// Calls a function that returns 0 if the access is safe; otherwise the kernel call ends with a fault.
 void ask(NativeLowering& l, const char* name, std::vector<Reg> arguments) {
   l.require(l.b.CreateICmpEQ(call(l, name, l.b.getInt32Ty(), std::move(arguments)), l.b.getInt32(0)));
 }

@@ -1,4 +1,4 @@
-// Ops that move whole vectors: their operand's memory seen otherwise, or copied.
+// Shape ops on whole vectors: the result is a view of the operand's memory, or a copy.
 #include <algorithm>
 #include <array>
 
@@ -9,7 +9,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// The operand's memory, which nothing overwrites while the result lives.
+/// A view of the operand that nothing overwrites while the result lives: the memory of a ref is copied.
 View stableView(NativeLowering& l, mlir::Value v) {
   View view = l.view(v);
   return view.memory == View::kValue ? view : l.denseCopy(view);
@@ -36,7 +36,7 @@ NativeResult lowerExtractSlice(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// A scalar or the trailing dimensions at leading positions.
+/// The element, or the trailing dimensions, at the given leading positions.
 NativeResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
   const auto positions = integersAttribute(op, "static_position");
   View source = stableView(l, op.getOperand(0));

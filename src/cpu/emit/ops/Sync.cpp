@@ -1,6 +1,6 @@
 // DMA and semaphores: a copy happens when it starts, and its semaphores count at once. On one device a wait that would
-// block ends the call with a fault: the machine runs the kernel again and reports the deadlock. With several devices,
-// each has a thread: it waits, and a deadlock ends the call (runtime/Devices.h).
+// block ends the call with a fault; the machine then runs the kernel again and reports the deadlock. With several
+// devices, each device has a thread, which waits; a deadlock ends the call (runtime/Devices.h).
 #include <array>
 
 #include "cpu/emit/ops/HazardChecks.h"
@@ -30,7 +30,7 @@ Reg countOf(NativeLowering& l, const View& semaphore) {
 void setCount(NativeLowering& l, const View& semaphore, Reg count) {
   l.b.CreateAlignedStore(count, semaphore.base, kCountAlign);
 }
-/// To a semaphore of this device. Only its own thread waits on it: no thread needs to be woken.
+/// Adds to a semaphore of this device. No thread needs to be woken, since only the thread of this device waits for it.
 void addToCount(NativeLowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices)
     l.b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, semaphore.base, amount, kCountAlign,
@@ -62,7 +62,7 @@ View onDevice(NativeLowering& l, View here, Reg device) {
   return here;
 }
 
-/// The id, if there is one, must be that of this device or core: there is no other.
+/// Requires that the id, if there is one, is that of this device or core, the only one.
 void requireSelf(NativeLowering& l, mlir::Value id) {
   if (!id) return;
   Reg r = l.scalar(id);
@@ -111,7 +111,7 @@ NativeResult lowerSemaphoreSignal(NativeLowering& l, mlir::Operation& op) {
 
 // ---- copies
 
-/// Bytes that a copy of the view counts for.
+/// The bytes that a copy of the view adds to a DMA semaphore.
 Reg dmaBytes(NativeLowering& l, const View& view) {
   Reg n = l.index(1);
   for (size_t d = 0; d < view.shape.size(); ++d) n = l.b.CreateMul(n, extent(l.b, view, d));
@@ -126,7 +126,7 @@ Reg credit(NativeLowering& l, const View& semaphore, Reg bytes) {
 void copyRuns(NativeLowering& l, const View& from, const View& to) {
   Builder& b = l.b;
   const size_t rank = to.shape.size();
-  // Trailing dimensions that are one run: static ones, and one more of any size before them.
+  // The trailing dimensions that form one run: static ones, preceded by at most one dimension of dynamic size.
   size_t first = rank;
   int64_t run = 1;
   for (bool fixed = true;
@@ -162,8 +162,8 @@ void copyRuns(NativeLowering& l, const View& from, const View& to) {
   walk(0);
 }
 
-/// Copies between views that may extend past their arrays: elements that both have are copied, those that only the
-/// target has become undefined.
+/// Copies between views that may extend past their arrays: elements present in both are copied, elements present only
+/// in the target become undefined.
 void copyPresent(NativeLowering& l, View from, View to) {
   Builder& b = l.b;
   View undefined = to;
@@ -195,7 +195,7 @@ Reg dmaBytes(NativeLowering& l, const PackedView& view) {
   return dmaBytes(l, seen);
 }
 
-/// Ends the call unless the shapes agree, of which dynamic sizes are a part.
+/// Ends the call unless the shapes agree, including dynamic sizes.
 void requireSameShape(NativeLowering& l, const View& from, const View& to) {
   for (size_t d = 0; d < from.shape.size(); ++d) l.require(l.b.CreateICmpEQ(extent(l.b, from, d), extent(l.b, to, d)));
 }
@@ -205,7 +205,7 @@ void copyBits(NativeLowering& l, const PackedView& source, const PackedView& tar
   const PackedView from = withoutUnitDims(source), to = withoutUnitDims(target);
   requireSameShape(l, from.cells, to.cells);
   if (from.cells.memory == to.cells.memory)
-    // They may overlap: all is read before anything is written.
+    // They may overlap, so all elements are read before any is written.
     copyPacked(l, unpacked(gatherPacked(l, from)), to);
   else if (from.elementsPerCell == 1 && to.elementsPerCell == 1 && from.cellsPerElement == to.cellsPerElement &&
            from.cells.dtype == to.cells.dtype)
@@ -214,7 +214,8 @@ void copyBits(NativeLowering& l, const PackedView& source, const PackedView& tar
     copyPacked(l, from, to);
 }
 
-/// Builds the CopiedBox that describes what a copy has written. `isAll`: exactly the elements of the view.
+/// Builds the CopiedBox that describes what a copy has written. `isAll`: exactly the elements of the view; otherwise
+/// the extent is unknown.
 Reg copiedBox(NativeLowering& l, const View& target, bool isAll) {
   Builder& b = l.b;
   const size_t rank = target.shape.size();
@@ -231,8 +232,8 @@ Reg copiedBox(NativeLowering& l, const View& target, bool isAll) {
   return box;
 }
 
-/// Updates the semaphores of a copy and the hazard tracker. `device`: its destination, `isAll` as for copiedBox;
-/// null: on this one.
+/// Updates the semaphores of a copy and the hazard tracker. `device`: the device of the target; null: this one.
+/// `isAll`: as for copiedBox.
 void finishCopy(NativeLowering& l, mlir::Operation& op, const View& source, const View& target, Reg bytes,
                 const View& arrived, const View* sent, Reg device, bool isAll = true) {
   trackCopyStart(l, op, source, target, arrived, credit(l, arrived, bytes));
@@ -253,7 +254,7 @@ void copyElements(NativeLowering& l, const View& source, const View& target) {
   if (from.extendsPast() || to.extendsPast()) {
     copyPresent(l, from, to);
   } else if (from.memory == to.memory && !oneRun) {
-    // They may overlap: all is read before anything is written.
+    // They may overlap, so all elements are read before any is written.
     const View aside = l.allocate(from.dtype, from.shape);
     copyRuns(l, from, aside);
     copyRuns(l, aside, to);
@@ -286,7 +287,8 @@ NativeResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
+/// Segments as for enqueue_dma. `wait_target`: waits until the target has arrived, otherwise until the source has been
+/// sent.
 NativeResult lowerWaitDma(NativeLowering& l, mlir::Operation& op) {
   const OperandSegments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");

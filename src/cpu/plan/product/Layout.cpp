@@ -11,10 +11,10 @@ namespace {
 
 // Fitted with the GEMM rows of `./do bench cpu` on the processor that docs/performance.md names.
 
-/// Bytes from a row of B to the next from which rows share so few cache sets that a panel of them is copied. A cached
-/// panel is always copied, unless B already has the packed layout.
+/// Row stride of B, in bytes, from which rows share so few cache sets that panels are copied. A panel that is cached
+/// for later products is always copied, unless B already has the packed layout.
 constexpr int64_t kInPlaceBelowBytes = 2048;
-/// Panels of B, and values of k, from which packing A by tiles pays off.
+/// The number of panels of B, and of values of k, from which packing A by tiles pays off.
 constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
 
 /// Words of k from which a tile first prefetches its part of C: stores that miss fill the store buffer.
@@ -58,15 +58,15 @@ double tileCost(const Processor& p, int64_t rows, int64_t vectors) {
   return std::max({products / p.fmaPorts, loads / kLoadsPerCycle, kFmaLatency, bytesOfB / kL2BytesPerCycle}) +
          kCyclesPerLoad * loads + kCyclesAround;
 }
-/// Cycles per word of k that a second, lower row of tiles costs besides its tiles.
+/// Overhead of a remainder row of tiles, in cycles per word of k.
 constexpr double kCyclesOfRemainder = .5;
 /// A smaller tile is chosen only if it is faster by this factor.
 constexpr double kMinGain = .995;
 
-/// Vectors of columns in a tile, and where there are 16 registers.
+/// Vectors of columns per tile, with 32 and with 16 registers.
 constexpr int64_t kPanelVectors = 4, kFewVectors = 2;
 
-/// The tallest tile: pointers to rows of A occupy registers, too, so that taller ones must have few vectors.
+/// The most rows of a tile. Pointers to rows of A occupy registers, too, so tall tiles must have few vectors.
 int64_t mostRows(int64_t accumulators, int64_t vectors) {
   return std::min<int64_t>(accumulators / vectors, vectors > kFewVectors ? 6 : 8);
 }
@@ -76,7 +76,7 @@ void chooseTile(Layout& l, const Processor& p) {
   const bool many = p.vectorRegisters >= 32;
   const bool threeOperands = p.vectorBytes > 16 || many;
   // Where one multiplication begins per cycle, four rows already hide their loads, and store less at a time. But if two
-  // panels of B do not fit a quarter of L2, each is better read for more rows.
+  // panels of B do not fit a quarter of L2, it is better to read each panel for more rows.
   const bool panelsFitL2 = 2 * l.words(l.blockDepth) * 4 * p.vectorBytes <= p.l2Bytes / 4;
   const int64_t accumulators = many ? (p.fmaPorts == 1 && panelsFitL2 ? 16 : 24) : threeOperands ? 12 : 8;
   const int64_t columnVectors = ceilDiv(s.n, l.lanes);
@@ -123,8 +123,8 @@ void choosePacking(Layout& l, const Processor& p) {
   l.packA = s.transposedA || converts || l.elementA == PackedElement::i16 || s.k % l.group != 0;
   const bool plain = l.group == 1 && !s.transposedB;
   l.packB = !plain || s.m >= kPackRows;
-  // Pointers to six rows would occupy most registers, and hardware prefetchers do not follow pieces of six rows,
-  // but they do follow a packed tile.
+  // Pointers to six rows would occupy most registers, and hardware prefetchers follow a packed tile, but not parts of
+  // six rows.
   l.panelsA = p.vectorRegisters < 32 && !s.transposedA && !l.biasFactor && l.rows <= l.lanes && s.m >= 2 * l.rows &&
               s.n >= kPanelsForA * l.columns() && s.k >= kDepthForA;
   l.packA |= l.panelsA;
@@ -142,7 +142,7 @@ void chooseBlocks(Layout& l, const Processor& p) {
   const int64_t rowBytes = 4 * std::max<int64_t>(l.words(l.blockDepth), 1);
   // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
   const int64_t step = s.transposedA ? std::lcm<int64_t>(l.rows, l.columns()) : l.rows;
-  // A block of A takes two fifths of L2: panels of B and rows of C pass through the rest.
+  // A block of A takes two fifths of L2; panels of B and rows of C pass through the rest.
   l.blockRows = equalParts(s.m, std::max(step, p.l2Bytes * 2 / 5 / rowBytes / step * step), step);
   l.keepPackedB = s.cachesPackedB || l.blockRows < s.m;
   const int64_t blockBytes = std::min(p.l3Bytes / 8, kMaxPackedBlockBytes);

@@ -9,8 +9,8 @@
 
 namespace smalti::cpu {
 
-/// The instruction that multiplies and adds. Every one of them takes a vector of 32-bit *words* of each operand, a word
-/// being `group` successive values of k, and adds the dot products of the words to 32-bit accumulators.
+/// The instruction that multiplies and adds. Each takes a vector of 32-bit *words* of either operand and adds the dot
+/// products of the words to 32-bit accumulators. A word is `group` successive values of k.
 enum class MultiplyAdd {
   floatFma,     ///< f32 words
   intMultiply,  ///< i32 words
@@ -50,8 +50,8 @@ struct Layout {
   int columns() const { return vectors * lanes; }
   int vectorBytes() const { return 4 * lanes; }
   int64_t words(int64_t depth) const { return ceilDiv(depth, group); }
-  /// Cache lines that a body of a micro-kernel of so many vectors of columns prefetches: as many as it takes for the
-  /// tiles of a block to fetch the next panel and the memory that it is packed to.
+  /// Cache lines that a body of a micro-kernel with `vectors` vectors of columns prefetches. Together the tiles of a
+  /// block fetch the next panel, and the memory to which it is packed.
   int prefetches(int vectors) const;
 };
 Layout layOut(const GemmShape&, const Processor&);
@@ -63,8 +63,8 @@ inline constexpr int64_t kMaxChain = 1024;
 /// The size of parts of at most `most`, as equal as multiples of `step` allow.
 int64_t equalParts(int64_t total, int64_t most, int64_t step);
 
-/// Whether B is packed where its rows begin `rowBytes` apart. `Ops` computes with numbers when a product is planned, or
-/// emits the same arithmetic for when the kernel runs.
+/// Whether B is packed, given its row stride in bytes. `Ops` evaluates this when the product is planned, or emits it as
+/// code.
 template <class Ops, class Bytes>
 auto packsRowsOfB(const Ops& ops, const Layout& l, Bytes rowBytes) {
   constexpr int64_t kPageBytes = 4096;  // rows with this stride share sets of L1

@@ -9,23 +9,24 @@ namespace {
 
 // Fitted with `./do bench cpu` on the processor that docs/performance.md names.
 
-/// The most parts of B whose rows are multiplied together: more concurrent streams gain nothing.
+/// The most parts of B whose rows are multiplied together; more concurrent streams gain nothing.
 constexpr int64_t kMaxConcurrentRows = 4;
-/// The most rows of A per row of B in registers: with more, the loads would take longer than the sums.
+/// The most rows of A per row of B in registers; with more, loads would take longer than sums.
 constexpr int64_t kMaxRowsOfA = 4;
-/// Sums that are in flight at once: a multiply-add takes 4 cycles, so that fewer would wait for each other.
+/// Sums in flight at once. A multiply-add takes 4 cycles, so fewer sums would wait for each other.
 constexpr int64_t kSumsInFlight = 4;
-/// Rows of C, often whole pages apart, and parts of them that are written at the same time share the sets of L1 if they
-/// are more than its ways. Then sums are collected, a line of each row, before they are stored to C.
+/// Rows of C are often whole pages apart and then share the sets of L1. If more rows, or parts of rows, are written at
+/// the same time than L1 has ways, sums are staged, a cache line per row, before they are stored to C.
 constexpr int64_t kWays = 8, kStagedColumns = kLineBytes / 4;
-/// Vectors of a row that an iteration of GEMV by axpy adds: bounds the code size.
+/// Vectors of a row that an iteration of GEMV by axpy adds, which bounds the code size.
 constexpr int64_t kPassVectors = 16;
-/// Registers that sums of GEMV by axpy may occupy, of 32 and of 16: the others hold rows of B and elements of A.
+/// Registers, of 32 and of 16, that sums of GEMV by axpy may occupy; the others hold rows of B and elements of A.
 constexpr int64_t kSumsOf32 = 24, kSumsOf16 = 8;
-/// Columns of a tile of skinny GEMM, in vectors, and its rows, of 32 registers and of 16: sums occupy half of them.
+/// Columns of a tile of skinny GEMM, in vectors, and its rows, with 32 and with 16 registers. Sums occupy half of the
+/// registers.
 constexpr int64_t kTileVectors = 2, kTileRowsOf32 = 8, kTileRowsOf16 = 4;
-/// Rows of B in a group: many if rows are short enough for a quarter of L1. Long rows are cut into panels, in groups of
-/// few rows, which occupy an eighth: rows with a stride of whole pages map to the same sets.
+/// Rows of B in a group: many if they fit a quarter of L1. Long rows are cut into panels, in groups of few rows that
+/// occupy an eighth of L1, since rows with a stride of whole pages map to the same sets.
 constexpr int64_t kManyRows = 16, kFewRows = 4;
 /// Prefetch distance of skinny GEMM in rows of B.
 constexpr int64_t kPrefetchedRows = 48;

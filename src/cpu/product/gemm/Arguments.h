@@ -16,9 +16,9 @@ struct MicroKernelArguments {
   llvm::Value *c, *strideC;
   llvm::Value *words, *tiles;  ///< i64
   llvm::Value* add;            ///< i1: C is accumulated into, with StoreMode::either
-  /// Prefetched on the way: rows of one tile's width that the caller reads afterwards. A kernel that packs writes them.
+  /// Rows of one tile's width that are prefetched for the caller; a kernel that packs writes its words there.
   llvm::Value *next, *strideNext;
-  llvm::Value* starts;  ///< a 32-bit value per row that accumulators start at
+  llvm::Value* starts;  ///< the initial values of the accumulators: 32 bits per row
   /// Rows of one tile's width that `tilesAfter` (i64) more tiles prefetch.
   llvm::Value *after, *strideAfter, *tilesAfter;
   llvm::Value* row;  ///< the row vector that is added to C

@@ -20,11 +20,11 @@ Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
   return callOnBits(ir.b, id, {a, b});
 }
 
-/// Words of k by which a kernel that packs prefetches rows of B early, though tiles before it have: rows a power of two
-/// apart share few sets of L2, and most of a panel of them is gone again.
+/// Prefetch distance of a micro-kernel that packs, in words of k. Earlier tiles have prefetched the same rows of B, but
+/// rows a power of two apart share few sets of L2 and evict each other.
 constexpr int kWordsAhead = 32;
 
-/// Prefetched of each row of A of the next tile: this is enough for the hardware prefetcher to fetch the rest.
+/// The part of each row of the next tile of A that is prefetched: enough for the hardware prefetcher to fetch the rest.
 constexpr int kFirstBytes = 8 * kLineBytes;
 
 /// The body of one kernel, in parts.
@@ -93,15 +93,14 @@ class KernelBody {
     return Values(state.begin() + 3, state.end());
   }
 
-  /// A tile prefetches some lines of some rows, the next tile their next lines, so that the first tiles cover the
-  /// panel; the following ones what is needed after it. No tile prefetches more than that: unused lines
-  /// evict others from L2.
+  /// Tiles share the prefetching, each some lines of some rows: the first tiles fetch the next panel, later ones what
+  /// is needed after it. More lines would evict useful ones from L2.
   void choosePrefetch(Value* index, Value*& start) {
     auto& b = ir_.b;
     const int turns = s_.vectors / s_.prefetches, tiles = turns * s_.unroll;
     Value* first = b.CreateICmpSLT(index, ir_.i64(tiles));
     Value* second = b.CreateICmpSLT(index, b.CreateAdd(ir_.i64(tiles), in_.tilesAfter));
-    // The first rows last: of rows that share few cache sets, only the last ones fetched are still cached.
+    // The first rows are fetched last, since of rows that share few cache sets only the last ones stay cached.
     Value* last = b.CreateSub(b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.i64(tiles), in_.tiles), ir_.i64(1));
     Value* turn = b.CreateSelect(first, b.CreateSub(last, index), b.CreateSub(index, ir_.i64(tiles)));
     Value* line = b.CreateMul(b.CreateURem(turn, ir_.i64(turns)), ir_.i64(64 * s_.prefetches));
@@ -119,7 +118,7 @@ class KernelBody {
     for (int u = 0; u < count; ++u) {
       const Values b = wordsOfB(next);
       for (int i = 0; i < s_.rows; ++i) {
-        // Whole [rows][k] words: an offset common to all rows, and a constant.
+        // For [rows][k], the offset common to all rows and a constant.
         Value* address =
             s_.transposedA ? ir_.at(ir_.at(rowsA[0], next[0]), 4 * i) : ir_.at(ir_.at(rowsA[i], now[0]), 4 * u);
         Value* a = ir_.b.CreateVectorSplat(s_.lanes, ir_.b.CreateAlignedLoad(wordType_, address, llvm::Align(1)));

@@ -12,22 +12,22 @@ enum class StoreMode { set, add, either };
 
 struct KernelSpec {
   MultiplyAdd instruction = MultiplyAdd::floatFma;
-  DType memoryB = DType::f32;  ///< what B's elements are in memory when it is read in place; f32 or i32: ready words
+  DType memoryB = DType::f32;  ///< dtype of B in memory if B is read in place; f32 and i32 need no conversion
   bool nativeHalf = true;
   bool unsignedA = false;  ///< i8Dot: the bytes of A are the unsigned side
   int lanes = 4, rows = 1, vectors = 1;
   int lastLanes = 4;         ///< valid lanes of the last vector of columns
   bool transposedA = false;  ///< words of A are [k][rows], else [rows][k]
-  int panelRows = 0;         ///< of a tile of A, when they are [tile][k][rows]; `transposedA`, too
-  int unroll = 1;            ///< of k
-  bool rest = false;         ///< the number of words need not be a multiple of `unroll`
-  bool few = false;          ///< there may be fewer words than `unroll`
+  int panelRows = 0;  ///< rows of a packed tile of A, [tile][k][rows]; with `transposedA`. 0: not packed by tiles
+  int unroll = 1;     ///< words of k in a body
+  bool rest = false;  ///< the number of words need not be a multiple of `unroll`
+  bool few = false;   ///< there may be fewer words than `unroll`
   StoreMode store = StoreMode::either;
   int prefetches = 1;               ///< lines of `next` per body; divides `vectors`
   bool prefetchesC = false;         ///< a tile first prefetches its part of C, and of A for the next tile
   bool starts = false;              ///< accumulators start at a value per row, else at 0
   bool addsRow = false;             ///< a row vector is added to C when it is overwritten
-  std::optional<PackSpec> packs{};  ///< B is rows of elements, and its words are kept at `next`, not unrolled
+  std::optional<PackSpec> packs{};  ///< B is not packed; the kernel writes its packed words to `next`. Not unrolled
 };
 
 /// A function of MicroKernelArguments (Arguments.h).
