@@ -8,12 +8,12 @@ namespace smalti::cpu {
 
 class MeasuredKernel : public NativeKernel {
  public:
-  /// As `call`, and measures the time.
+  /// Does the same as `call`, and measures the time.
   virtual Result<std::vector<Array>> measure(std::span<const Array> operands, const CallOptions&, bool& fault,
                                              std::vector<std::string>* log, Measurement&) const = 0;
 };
 
-/// As compileNative, with time stamps in the code; never cached.
+/// Compiles like compileNative, but with time stamps in the code; never cached.
 Result<Compiled<MeasuredKernel>> compileMeasured(const KernelPackage&, const NativeOptions&);
 
 }  // namespace smalti::cpu

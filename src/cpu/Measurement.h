@@ -24,12 +24,12 @@ struct MeasuredStep {
 };
 
 struct Measurement {
-  std::vector<int64_t> grid;  ///< of the native code; -1: the bound is an operand
+  std::vector<int64_t> grid;  ///< grid of the native code; -1: the bound is an operand
   int threads = 0;
   int64_t steps = 0;  ///< summed over all threads
   double ns = 0;      ///< duration of the call
   std::vector<MeasuredPart> parts;
-  std::vector<MeasuredStep> firstSteps;  ///< of each thread, at most `kMaxMeasuredSteps`
+  std::vector<MeasuredStep> firstSteps;  ///< the first steps of each thread, at most `kMaxMeasuredSteps`
 };
 inline constexpr size_t kMaxMeasuredSteps = 2000;
 

@@ -14,20 +14,20 @@ class CompileCache;
 
 struct NativeOptions {
   Processor processor = hostProcessor();
-  eval::Poison poison = eval::Poison::intMin;  ///< of undefined integers
+  eval::Poison poison = eval::Poison::intMin;  ///< the value of undefined integers
   bool checkBlocks = true;                     ///< a block outside its array is a fault
-  bool devices = false;                        ///< for `callOnDevices`: each device runs on one thread
+  bool devices = false;                        ///< compile for `callOnDevices`, in which each device runs on one thread
   CompileCache* cache = nullptr;               ///< keeps code between processes; not owned
 };
 
 /// Options of one call.
 struct CallOptions {
-  int threads = 0;                          ///< that share parallel grid axes; 0: one per core
+  int threads = 0;                          ///< threads that share parallel grid axes; 0: one per core
   int64_t stepLimit = 0;                    ///< loop iterations of each thread; 0: no limit
-  int64_t memoryLimitBytes = 0;             ///< for results, copies and values; 0: no limit
+  int64_t memoryLimitBytes = 0;             ///< most memory for results, copies and values; 0: no limit
   const std::atomic<bool>* stop = nullptr;  ///< not owned; true ends the call with a fault
-  /// Not null: a load that reaches outside its ref gets undefined elements there, and the call continues; the load's
-  /// place is added to the list. Null: the call ends with a fault. Not owned.
+  /// If not null, a load that reaches outside its ref gets undefined elements there, its place is added to the list,
+  /// and the call continues. If null, the call ends with a fault. Not owned.
   std::vector<SourcePlace>* outsideReads = nullptr;
 };
 

@@ -11,7 +11,7 @@ namespace smalti::cpu {
 /// The times and sizes of one compilation.
 struct CompileReport {
   double emitMs = 0, optimiseMs = 0, codegenMs = 0, linkMs = 0;
-  int64_t objectBytes = 0;  ///< of the object file: code, constants, symbols and relocations
+  int64_t objectBytes = 0;  ///< size of the object file: code, constants, symbols and relocations
   bool fromCache = false;
 };
 
@@ -20,7 +20,7 @@ struct KernelPlan;
 /// A summary of what the compiler did, for `show`.
 struct NativeReport {
   CompileReport compile;
-  int64_t arenaBytes = 0;                  ///< for values and packed operands, per thread
+  int64_t arenaBytes = 0;                  ///< memory for values and packed operands, per thread
   std::vector<std::string> matmuls;        ///< one line per product: shape, tile, blocks
   int sharedAxes = 0;                      ///< leading grid axes that threads share
   std::string sequentialReason;            ///< why threads do not share more axes (Parallel.h)

@@ -20,9 +20,9 @@ struct Architecture {
   std::string_view ptx;      ///< LLVM's feature for the PTX version that has all of its instructions
 };
 
-/// Oldest first.
+/// All architectures, oldest first.
 std::span<const Architecture> architectures();
-/// By name ("sm_80") or device ("h100", in any case). SM7203.
+/// Finds an architecture by its name ("sm_80") or by a device ("h100", in any case). SM7203.
 Result<Architecture> architectureNamed(std::string_view);
 
 }  // namespace smalti::gpu

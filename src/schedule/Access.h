@@ -11,7 +11,7 @@ struct Access {
   static constexpr int kNoMemory = -1;
   int memory = kNoMemory;  ///< id of a memory of the kernel; different memories never overlap
   DType dtype = DType::f32;
-  Shape shape;                 ///< of the loaded or stored value
+  Shape shape;                 ///< shape of the loaded or stored value
   bool isDense = false;        ///< the elements are known to be row-major without gaps
   bool isInDram = false;       ///< the array is larger than the caches
   bool isNonTemporal = false;  ///< stores bypass the caches

@@ -17,7 +17,7 @@ struct RootFacts {
 
 struct NestFacts {
   bool isFlattened = false;   ///< the nest runs over one dense row
-  int phases = 1;             ///< of a row; each reduction of a row ends one
+  int phases = 1;             ///< number of phases of a row; each reduction of a row ends one
   int64_t innermostRows = 0;  ///< iterations of the innermost row loop; 0: there is none
   bool accessesDram = false;  ///< reads arrays larger than the caches, or has non-temporal stores
   int64_t dramReads = 0;      ///< loads from such arrays

@@ -29,9 +29,9 @@ struct Root {
   enum class Kind : uint8_t { write, rowReduction, accumulation } kind = Kind::write;
   size_t op = 0;  ///< index in Segment::ops
   mlir::Value value, mask;
-  ElementMap map;                  ///< of `value`
+  ElementMap map;                  ///< map of `value`
   std::optional<size_t> buffer{};  ///< the target of a write, or the accumulators; nullopt: the store's memory
-  ElementMap targetMap;            ///< of the target
+  ElementMap targetMap;            ///< map of the target
   bool adds = false;               ///< a write adds to the memory's contents
   int64_t columns = 1;             ///< 1: one element per row
   int phase = 0;

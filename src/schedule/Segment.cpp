@@ -229,7 +229,7 @@ class Partition {
   const llvm::DenseSet<mlir::Operation*>& toMaterialise_;
   std::vector<int> nestOf_;
   std::vector<std::pair<size_t, ElementMap>> nestLoads_;
-  std::vector<size_t> storeLoads_;  ///< that stores of the last nest need
+  std::vector<size_t> storeLoads_;  ///< loads that stores of the last nest need
   llvm::DenseMap<mlir::Value, std::vector<ElementMap>> seen_;
 };
 

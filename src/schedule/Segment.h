@@ -18,7 +18,7 @@ struct Nest {
 };
 
 struct Segment {
-  int number = 0;  ///< in its body, from 1; 0: it computes a single value
+  int number = 0;  ///< number in its body, from 1; 0: it computes a single value
   std::vector<ScheduledOp> ops;
   llvm::DenseMap<mlir::Value, size_t> opOf;  ///< result → index
   llvm::DenseSet<mlir::Value> materialised;  ///< results that get a buffer

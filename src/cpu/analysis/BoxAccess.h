@@ -17,7 +17,7 @@ std::optional<WholeAccess> wholeAccess(mlir::Operation&);
 
 /// One store or load of a box of the ref's rank.
 struct BoxAccess : WholeAccess {
-  std::vector<bool> whole;  ///< of each dimension: taken whole
+  std::vector<bool> whole;  ///< by dimension: the box covers the whole ref
   unsigned firstIndex = 0;  ///< the operand that is the box's first index
 };
 std::optional<BoxAccess> boxAccess(mlir::Operation&);

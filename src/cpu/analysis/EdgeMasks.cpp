@@ -19,7 +19,7 @@ namespace {
 
 /// A whole number that every element computes from its position along one dimension and the index of the last axis.
 struct Place {
-  int dimension = -1;  ///< of `positions`, unless that is 0
+  int dimension = -1;  ///< dimension that `positions` counts along; not used if that is 0
   int64_t positions = 0, steps = 0, constant = 0;
 
   std::optional<Place> plus(const Place& other, int64_t factor) const {
@@ -37,7 +37,7 @@ struct Place {
 
 class MaskFinder {
  public:
-  /// For an input whose blocks along `dimension`, of `block` elements, follow the grid axis.
+  /// Finds masks of an input whose blocks along `dimension`, of `block` elements, follow the grid axis.
   MaskFinder(const KernelArguments& arguments, unsigned axis, size_t dimension, int64_t block, int64_t extent)
       : kernel_(arguments.function()),
         axis_(axis),

@@ -21,7 +21,7 @@ int widthOf(mlir::Type type) {
   return element.isIndex() ? 64 : static_cast<int>(element.getIntOrFloatBitWidth());
 }
 
-/// In the type's range: wrapped to its width, sign-extended.
+/// Wraps the value to the type's width and sign-extends it.
 int64_t wrapped(uint64_t value, mlir::Type type) {
   const int unused = 64 - widthOf(type);
   return unused == 64 ? 0 : static_cast<int64_t>(value << unused) >> unused;

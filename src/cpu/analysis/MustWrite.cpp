@@ -52,7 +52,7 @@ class MustWriteAnalysis {
     return first.readFirst || !first.covered;
   }
 
-  /// All blocks are visited: each coordinate of the index map is a distinct grid index that ranges over all
+  /// Whether all blocks are visited: each coordinate of the index map is a distinct grid index that ranges over all
   /// blocks, or the constant 0 along a dimension with a single block.
   bool covers(const Window& window, const Shape& array) {
     if (window.elementIndexed || llvm::is_contained(window.bounds, 0)) return false;

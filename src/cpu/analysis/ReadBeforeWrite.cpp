@@ -26,13 +26,13 @@ constexpr int kOwnMemory = -1;  ///< allocated in the body: undefined at first i
 /// A memref of the kernel in terms of the argument whose memory it shows.
 struct Part {
   int argument = kOwnMemory;
-  Box box;                   ///< of the argument
-  std::vector<bool> known;   ///< by axis of the argument: `box` has the start; else anywhere on the axis
+  Box box;                   ///< the part of the argument's memory
+  std::vector<bool> known;   ///< by axis of the argument: `box` has the start; if false, it is anywhere on the axis
   bool reshaped = false;     ///< it contains all elements of `box`, in any order
-  std::vector<size_t> axes;  ///< by axis of the memref, not reshaped: the argument's
+  std::vector<size_t> axes;  ///< if not reshaped: the argument's axis, by axis of the memref
 };
 
-using State = std::vector<Boxes>;  ///< by argument: what is surely written
+using State = std::vector<Boxes>;  ///< the boxes that are surely written, by argument
 
 class Follower {
  public:

@@ -121,7 +121,7 @@ class CEntryBuilder {
     return memory;
   }
 
-  /// For the C program.
+  /// The result for the C program.
   llvm::Value* resultOf(llvm::Value* status) {
     llvm::Value* result = b_.getInt32(kCFault);
     const auto is = [&](KernelStatus s, CResult code) {

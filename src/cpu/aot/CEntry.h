@@ -18,11 +18,11 @@ inline constexpr int64_t kWorkspaceAlignment = 64;
 
 struct CEntry {
   std::string name;
-  std::vector<ArrayType> operands, results;  ///< of the call
+  std::vector<ArrayType> operands, results;  ///< types of the call
   std::vector<Alias> aliases;
   int64_t workspaceBytes = 0;
-  std::vector<bool> written;  ///< by result: the kernel surely writes all of it
-  int64_t stepLimit = 0;      ///< of its loop iterations; 0: they are not counted
+  std::vector<bool> written;  ///< by result: whether the kernel surely writes all of it
+  int64_t stepLimit = 0;      ///< most loop iterations of a call; 0: iterations are not counted
   bool operator==(const CEntry&) const = default;
 };
 
@@ -31,7 +31,7 @@ struct CEntry {
 /// first that the processor that runs them has the features of `compiledFor`.
 void addCEntry(llvm::Module&, const CEntry&, const Processor& compiledFor);
 
-/// The header that declares and describes them.
+/// The header that declares and describes these functions.
 std::string cHeader(const CEntry&, const std::string& kernel, const Processor& compiledFor);
 
 }  // namespace smalti::cpu

@@ -28,10 +28,10 @@ constexpr size_t kHashBytes = 32, kKeyCharacters = 64;
 constexpr int64_t kShare = 16;           // fraction of the limit that may be added before the folder is scanned again
 constexpr int64_t kStaleSeconds = 3600;  // temporary files of processes that were killed
 
-/// After the magic; then the report and the object.
+/// Follows the magic; the report and the object follow it.
 struct Header {
   uint64_t reportBytes = 0, objectBytes = 0;
-  std::array<uint8_t, kHashBytes> hash{};  ///< of the key, the report and the object
+  std::array<uint8_t, kHashBytes> hash{};  ///< hash of the key, the report and the object
 };
 
 std::array<uint8_t, kHashBytes> hashOf(std::string_view key, std::string_view report, std::string_view object) {

@@ -262,7 +262,7 @@ class Instrumenter {
   }
 
   struct Edge {
-    unsigned axis = 0;  ///< of the ref
+    unsigned axis = 0;  ///< axis of the ref
     mlir::Value left;   ///< i32: elements from the block's first to the end of the array
   };
 
@@ -404,7 +404,7 @@ class Instrumenter {
   Definedness found_;
   mlir::OpBuilder b_;
   llvm::DenseMap<mlir::Value, mlir::Value> shadows_;      ///< by ref
-  llvm::DenseMap<mlir::Value, std::vector<Edge>> edges_;  ///< of inputs without a shadow
+  llvm::DenseMap<mlir::Value, std::vector<Edge>> edges_;  ///< edges of inputs without a shadow
   MaskMap masks_;
   Unsupported unsupported_;
 };

@@ -12,7 +12,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Of one shape: a bitcast to another width has another one.
+/// Whether operands and result have the same shape; a bitcast to another width changes it.
 bool keepsShape(mlir::Operation& op) {
   const Shape shape = shapeOf(op.getResult(0).getType());
   return llvm::all_of(op.getOperandTypes(), [&](mlir::Type t) { return shapeOf(t) == shape; });

@@ -30,17 +30,17 @@ mlir::Value refOperand(mlir::Operation&);
 mlir::Value storedValue(mlir::Operation&);
 mlir::Value storeMask(mlir::Operation&);
 
-/// The same type with i1 elements; refs are in VMEM, where all ops are possible.
+/// The type with i1 elements. Refs are in VMEM, where all ops are possible.
 mlir::Type maskType(mlir::Type);
 
-/// Both masks, of one type; null: all defined.
+/// The conjunction of two masks of one type; null: all defined.
 mlir::Value logicalAnd(mlir::OpBuilder&, mlir::Location, mlir::Value x, mlir::Value y);
 
 using MaskMap = llvm::DenseMap<mlir::Value, mlir::Value>;  ///< no entry: all defined
 
 /// The mask of the op's result, by the rule of the op (not: load, store, ref, allocate, none); null: all defined.
 mlir::Value emitMask(mlir::OpBuilder&, mlir::Operation&, MaskRule, const MaskMap&);
-/// An i1: every element of the mask is true.
+/// An i1: whether every element of the mask is true.
 mlir::Value emitAllTrue(mlir::OpBuilder&, mlir::Location, mlir::Value mask);
 /// A constant of the mask's type.
 mlir::Value emitConstant(mlir::OpBuilder&, mlir::Location, mlir::Type maskType, bool value);

@@ -92,7 +92,7 @@ class EdgeCopy {
   const EdgeBlock& block_;
   bool fetching_;
   Reg outside_;
-  View array_;                                ///< from the first element of the intersection
+  View array_;                                ///< the array, from the first element of the intersection
   std::vector<Reg> inArray_, begin_, count_;  ///< the intersection: its starts in both, and its size
   std::vector<Reg> at_;
 };

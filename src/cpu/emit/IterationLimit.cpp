@@ -13,11 +13,11 @@
 namespace smalti::cpu {
 namespace {
 
-/// Loops with at most this many iterations are not counted: they take less time than a grid step.
+/// Loops with at most this many iterations are not counted, since they take less time than a grid step.
 constexpr int64_t kUncountedIterations = 1024;
-/// Iterations between two checks: a check takes as long as a few iterations of the shortest loops.
+/// Iterations between two checks. A check takes as long as a few iterations of the shortest loops.
 constexpr int64_t kIterationsPerCheck = 1024;
-/// The same for loops with long iterations.
+/// Iterations between two checks of a loop with long iterations.
 constexpr int64_t kLongIterationsPerCheck = 16;
 
 std::optional<int64_t> constantBound(mlir::Value v) {

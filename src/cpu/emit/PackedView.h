@@ -14,11 +14,11 @@ struct PackedView : PackedLayout<View> {};
 /// Emits code that ends the call where the condition (i1) is false.
 using Require = llvm::function_ref<void(Reg)>;
 
-/// A ref as its own view.
+/// A ref as a packed view.
 PackedView unpacked(const View&);
-/// As `bitcastElements` of PackedLayout.h. Emits a check if it depends on an index.
+/// A bitcast, by the rule of `bitcastElements` (PackedLayout.h). Emits a check if its validity depends on an index.
 std::optional<PackedView> bitcastView(Builder&, Require, const PackedView&, DType, std::span<const int64_t> shape);
-/// As `slice` of View.h, and `reshapedElements` of PackedLayout.h.
+/// A slice as in View.h, and a reshape by the rule of `reshapedElements` (PackedLayout.h).
 PackedView slice(Builder&, const PackedView&, std::span<const Reg> starts, std::span<const int64_t> sizes,
                  std::span<const int64_t> steps = {});
 std::optional<PackedView> reshape(Builder&, const PackedView&, std::span<const int64_t> shape);

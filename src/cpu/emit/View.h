@@ -15,7 +15,8 @@ namespace smalti::cpu {
 struct AccessHints {
   bool inDram = false;       ///< too large for the caches: prefetching pays
   bool nonTemporal = false;  ///< stores may be non-temporal (Streaming.h)
-  /// Bytes from an element to the one that the next grid step reads instead; null: unknown, or not worth a prefetch.
+  /// Distance in bytes from an element to the element that the next grid step reads instead; null: unknown, or not
+  /// worth a prefetch.
   Reg nextStepOffset = nullptr;
 };
 
@@ -28,8 +29,8 @@ struct ReuseInfo {
 
 /// Strides, sizes and extents are registers of type i64.
 struct View : StridedLayout<Reg> {
-  Reg base = nullptr;                         ///< of element (0, …, 0)
-  std::shared_ptr<const Arena::Block> owner;  ///< of values: keeps their memory allocated
+  Reg base = nullptr;                         ///< address of element (0, …, 0)
+  std::shared_ptr<const Arena::Block> owner;  ///< keeps memory in the arena allocated
   AccessHints hints;
   ReuseInfo reuse;  ///< not valid for slices
 
@@ -39,7 +40,7 @@ struct View : StridedLayout<Reg> {
   }
 };
 
-/// The value of a constant; nullopt: not one.
+/// The value of a constant; nullopt: the register is not constant.
 std::optional<int64_t> constantOf(Reg);
 
 /// Arithmetic in emitted code, for the rules of StridedLayout.h.
@@ -65,7 +66,7 @@ Reg elementPointer(Builder&, const View&, std::span<const Reg> indices);
 /// The box at `starts` of `sizes`, every `steps`-th element (empty: 1).
 View slice(Builder&, const View&, std::span<const Reg> starts, std::span<const int64_t> sizes,
            std::span<const int64_t> steps = {});
-/// As `reshaped` of StridedLayout.h.
+/// Views the elements in another shape, by the rule of `reshaped` (StridedLayout.h).
 std::optional<View> reshape(Builder&, const View&, std::span<const int64_t> shape);
 /// The view without dimensions of size 1, nor its padding.
 View withoutUnitDims(const View&);

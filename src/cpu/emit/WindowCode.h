@@ -17,9 +17,9 @@ struct EmittedWindow {
   const BlockPlan* plan = nullptr;
   const Window* window = nullptr;
   View array;
-  DType undefined = DType::f32;  ///< of the array, with its signedness: the value of elements beyond its edges
+  DType undefined = DType::f32;  ///< dtype, with signedness, of the elements past the array's edges
   View buffer;                   ///< holds a block that is partial or copied
-  std::vector<Reg> starts;       ///< of this step's block in the array
+  std::vector<Reg> starts;       ///< position of this step's block in the array
   Reg whole = nullptr;           ///< i1: the block is inside the array
 };
 

@@ -79,7 +79,7 @@ constexpr std::string_view kSkipped[] = {
     "x86-suppress-apx-for-relocation",
 };
 
-/// The loads of those loops are emitted where the scheduler would place them.
+/// Keeps the machine scheduler away from product loops, whose loads are emitted where it would place them.
 class Gate : public llvm::OptPassGate {
  public:
   bool isEnabled() const override { return true; }

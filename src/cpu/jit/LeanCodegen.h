@@ -17,11 +17,11 @@ namespace smalti::cpu {
 std::span<const std::string_view> skippedPasses();
 bool isSkipped(const llvm::Pass&);
 
-/// For LLVMContext::setOptPassGate: leaves innermost loops of products of floats in the order in which they were
-/// emitted.
+/// A gate for LLVMContext::setOptPassGate. It keeps the innermost loops of products of floats in the order in which
+/// they were emitted.
 llvm::OptPassGate& leanGate();
 
-/// Runs all passes but those.
+/// Runs all passes except the skipped ones.
 class LeanPassManager : public llvm::legacy::PassManager {
  public:
   void add(llvm::Pass*) override;

@@ -8,7 +8,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// From here on it is 1.
+/// From this argument on, erf is 1.
 constexpr double kErfEnd = 3.937;
 
 /// A polynomial for each eighth.

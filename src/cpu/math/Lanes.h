@@ -18,7 +18,7 @@ class Lanes {
   llvm::Type* type() const { return value_->getType(); }
   bool isFloat() const { return type()->isFPOrFPVectorTy(); }
 
-  /// The same number in every lane, of this type; the conversions to float and double round to nearest.
+  /// A number of this type in every lane; the conversions to float and double round to nearest.
   template <class Number>
   Lanes constant(Number c) const {
     static_assert(std::is_arithmetic_v<Number>);
@@ -119,7 +119,7 @@ Lanes roundedToEven(Lanes x);
 Lanes atMost(Lanes x, double bound);
 Lanes atLeast(Lanes x, double bound);
 
-/// The same bits as integers, and back.
+/// The bits of floats as integers, and back.
 Lanes bitsOf(Lanes x);
 Lanes floatOf(Lanes bits);
 /// Signed i32 to the nearest float; float to i32, for values that fit.

@@ -159,8 +159,8 @@ class ModuloScheduler {
     return registers;
   }
 
-  /// In which a value passes from one iteration to the next. LLVM would pack conditions into bytes where there are no
-  /// registers for masks; floats of the compared width are what instructions compare and select.
+  /// The type in which a value passes from one iteration to the next. LLVM would pack conditions into bytes where there
+  /// are no registers for masks; floats of the compared width are what instructions compare and select.
   llvm::Type* typeAcross(const llvm::Instruction& i) const {
     auto* type = llvm::dyn_cast<llvm::FixedVectorType>(i.getType());
     const bool compares = llvm::isa<llvm::CmpInst>(i);

@@ -36,7 +36,7 @@ class NestValues {
   static Reg splatTo(Builder&, Reg, int lanes);
 
   NestPlace at;
-  llvm::BasicBlock* preheader = nullptr;  ///< of the loop over columns: row values are computed there
+  llvm::BasicBlock* preheader = nullptr;  ///< preheader of the loop over columns, where row values are computed
   NativeResult status;
 
  private:

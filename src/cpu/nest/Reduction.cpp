@@ -120,7 +120,7 @@ Reg combineLanes(Builder& b, Reg v, Combine&& combineTwo) {
   return b.CreateExtractElement(v, uint64_t{0});
 }
 
-/// Of i1: whether any lane is true.
+/// Whether any lane (i1) is true.
 Reg anyLane(Builder& b, Reg conditions) {
   const unsigned lanes = lanesOf(conditions);
   if (!conditions->getType()->isVectorTy()) return conditions;

@@ -15,7 +15,7 @@ bool isNestable(mlir::Operation&);
 bool isNativeReduction(mlir::Operation&);
 /// The kind of a vector.multi_reduction; nullopt: native code has none of this kind for its dtype.
 std::optional<eval::ReduceKind> nativeReductionKind(mlir::Operation&);
-/// The same of a reduction for which isNativeReduction() holds.
+/// The kind of a reduction for which isNativeReduction() holds.
 eval::ReduceKind reductionKind(mlir::Operation&);
 
 // Ops that no nest computes, by name: whether there is native code for one of this form.

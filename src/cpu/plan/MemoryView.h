@@ -15,7 +15,7 @@ namespace smalti::cpu {
 using KnownNumber = std::optional<int64_t>;
 
 struct MemoryView : StridedLayout<KnownNumber> {
-  std::shared_ptr<const char> owner;  ///< of values: its number of users is that of the views of its memory
+  std::shared_ptr<const char> owner;  ///< owner of the memory of a value; each view of that memory counts as a user
   bool isInDram = false, isNonTemporal = false;
   bool isNextKnown = false;     ///< the address that the next grid step reads instead is known
   bool isReused = false;        ///< grid steps use this memory again soon, and nothing writes to it meanwhile
@@ -32,7 +32,7 @@ struct MemoryView : StridedLayout<KnownNumber> {
   }
 };
 
-/// Arithmetic on them, for the rules of StridedLayout.h.
+/// Arithmetic on known numbers, for the rules of StridedLayout.h.
 struct KnownArithmetic {
   using Number = KnownNumber;
 

@@ -10,20 +10,20 @@ namespace smalti::cpu {
 /// Elements of one dtype in the memory of another. Rows are counted along the last dimension but one: row r * k + j of
 /// narrow elements holds part j, the least significant first, of the elements in row r of k times as wide ones.
 ///
-/// An element that is wider than the stored ones ("cells") consists of `cellsPerElement` of them, `cellStride` apart.
-/// Narrower ones share a cell: the element at index i is in narrow row `row + sum(i[d] * rowSteps[d])`.
+/// Stored elements are called "cells". A wider element consists of `cellsPerElement` cells, `cellStride` apart.
+/// Narrower elements share a cell: the element at index i is in narrow row `row + sum(i[d] * rowSteps[d])`.
 template <class View>
 struct PackedLayout {
   using Number = typename View::Number;
 
-  DType dtype = DType::f32;  ///< of the ref's elements
-  View cells;                ///< the ref's shape; dtype, address and strides of the stored elements
+  DType dtype = DType::f32;  ///< dtype of the ref's elements
+  View cells;                ///< has the shape of the ref, and dtype, address and strides of the stored elements
   int64_t cellsPerElement = 1;
-  Number cellStride{};  ///< in stored elements; where cellsPerElement > 1
+  Number cellStride{};  ///< distance in stored elements; only if cellsPerElement > 1
   int64_t elementsPerCell = 1;
-  std::vector<Number> rowSteps;  ///< per dimension; where elementsPerCell > 1
-  Number row{};                  ///< where elementsPerCell > 1
-  Number rowStride{};            ///< in stored elements, from a stored row to the next; where elementsPerCell > 1
+  std::vector<Number> rowSteps;  ///< narrow rows per index, by dimension; only if elementsPerCell > 1
+  Number row{};                  ///< narrow row of element (0, …, 0); only if elementsPerCell > 1
+  Number rowStride{};            ///< stored elements from a stored row to the next; only if elementsPerCell > 1
 
   bool isPlain() const { return cellsPerElement == 1 && elementsPerCell == 1 && dtype == cells.dtype; }
 };
@@ -32,7 +32,7 @@ struct PackedLayout {
 //   void moveByRows(View&, Number rows, int64_t elementsPerCell, Number rowStride);
 // which moves a view by rows / elementsPerCell stored rows; emitted code ends the call where there is a remainder.
 
-/// A ref as its own view. What is known about whole blocks is not known about it.
+/// A ref as a packed view, without what is known about whole blocks.
 template <class Packed>
 Packed unpackedAs(const decltype(Packed::cells)& from) {
   Packed v;
@@ -43,7 +43,7 @@ Packed unpackedAs(const decltype(Packed::cells)& from) {
   return v;
 }
 
-/// Elements that are narrower than the stored ones.
+/// A view with elements narrower than the cells.
 template <class Packed, class Arithmetic>
 Packed splitElements(Arithmetic arithmetic, const decltype(Packed::cells)& from, DType to) {
   const size_t rank = from.shape.size(), rows = rank - 2;
@@ -75,7 +75,7 @@ Packed splitElements(Arithmetic arithmetic, const decltype(Packed::cells)& from,
   return v;
 }
 
-/// Elements that are wider than the stored ones.
+/// A view with elements wider than the cells.
 template <class Packed, class Arithmetic>
 Packed joinElements(Arithmetic arithmetic, const decltype(Packed::cells)& from, DType to) {
   const size_t rows = from.shape.size() - 2;
@@ -146,7 +146,7 @@ std::optional<Packed> bitcastElements(Arithmetic arithmetic, const Packed& from,
   return v;
 }
 
-/// As `reshaped` of StridedLayout.h, but with any strides that can express it.
+/// Like `reshaped` of StridedLayout.h, but takes any strides that express the result.
 template <class Arithmetic, class Packed>
 std::optional<Packed> reshapedElements(Arithmetic arithmetic, const Packed& from, std::span<const int64_t> shape) {
   Packed v = from;

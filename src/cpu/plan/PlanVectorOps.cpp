@@ -66,7 +66,7 @@ NativeResult planFromMemory(BodyPlanner& p, mlir::Operation& op) {
   return makesNewValue(p, op);
 }
 
-/// The same for ops that src/eval computes in some forms.
+/// Does the same for ops that src/eval computes in some forms.
 template <bool (*isNative)(mlir::Operation&)>
 NativeResult planFromMemoryIf(BodyPlanner& p, mlir::Operation& op) {
   return isNative(op) ? planFromMemory(p, op) : p.planInterpreted(op);

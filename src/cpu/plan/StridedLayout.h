@@ -67,7 +67,7 @@ bool isRowMajor(const View& v) {
   return true;
 }
 
-/// Takes a box of `sizes`, every `steps`-th element (empty: 1), of which nothing extends past the array.
+/// Takes a box of `sizes` with every `steps`-th element (empty: every element). The box is inside the array.
 template <class Arithmetic, class View>
 void takeBox(Arithmetic arithmetic, View& v, std::span<const int64_t> sizes, std::span<const int64_t> steps) {
   v.shape.assign(sizes.begin(), sizes.end());
@@ -78,8 +78,8 @@ void takeBox(Arithmetic arithmetic, View& v, std::span<const int64_t> sizes, std
     v.strides[d] = arithmetic.multiply(v.strides[d], arithmetic.constant(steps[d]));
 }
 
-/// The same elements in the same order in another shape: unit dimensions may be added and removed with any strides,
-/// anything else needs a row-major view. nullopt if strides cannot express it.
+/// Views the same elements in the same order in another shape: unit dimensions may be added and removed with any
+/// strides, anything else needs a row-major view. nullopt if strides cannot express it.
 template <class Arithmetic, class View>
 std::optional<View> reshaped(Arithmetic arithmetic, const View& v, std::span<const int64_t> shape) {
   View out = v;

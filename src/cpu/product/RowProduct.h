@@ -7,7 +7,7 @@
 
 namespace smalti::cpu {
 
-/// Rows of B.
+/// A block of rows of B.
 struct BlockOfRows {
   Reg base = nullptr;
   Reg nextStepOffset = nullptr;  ///< AccessHints::nextStepOffset
@@ -20,13 +20,13 @@ struct RowProduct {
   std::vector<BlockOfRows> b;  ///< blocks of equal size, concatenated along the rows
   Reg ldb = nullptr;
   Reg c = nullptr, ldc = nullptr;
-  RowPrefetch prefetch{};  ///< of B
+  RowPrefetch prefetch{};  ///< prefetch distances for B
   bool bf16Pairs = false;  ///< ProductPlan::bf16Pairs
 
   int64_t rowsOfBlock() const { return (shape.transposedB ? shape.n : shape.k) / static_cast<int64_t>(b.size()); }
 };
 
-/// The same product with its single block divided into this many (ProductPlan::streams).
+/// The same product with its single block divided into `streams` blocks (ProductPlan::streams).
 RowProduct inStreams(NativeLowering&, RowProduct, int64_t streams);
 
 /// Calls the body with groups of at most `most` neighbouring blocks, and the position of each group.

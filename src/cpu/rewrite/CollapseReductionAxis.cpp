@@ -62,8 +62,8 @@ class Steps {
   }
 
  private:
-  /// The step index is used only by conditions in the body's own block without results: only those are found by
-  /// collapseReductionAxis.
+  /// Whether the step index is used only by conditions without results in the body's own block. collapseReductionAxis
+  /// finds no other conditions.
   bool decidesOnlyAtTop(mlir::Value step) {
     return llvm::all_of(step.getUsers(), [&](mlir::Operation* user) {
       if (llvm::isa<mlir::scf::IfOp>(user))
@@ -136,7 +136,7 @@ class Steps {
     return nullptr;
   }
 
-  /// In the body's own block the ref is loaded once and stored once.
+  /// Whether the block has no accesses of the ref but the one load and the one store.
   static bool onlyAccesses(mlir::Value ref, mlir::Block* block) {
     return llvm::count_if(ref.getUsers(), [&](mlir::Operation* op) { return op->getBlock() == block; }) == 2;
   }

@@ -12,8 +12,8 @@
 
 namespace smalti::cpu {
 
-/// The same kernel with a product in place of every pop. nullopt: the kernel uses no unit, a unit's state depends on
-/// control flow, or a unit is misused, which the abstract machine reports.
+/// The kernel with a product in place of every pop. nullopt: the kernel uses no unit, a unit's state depends on control
+/// flow, or a unit is misused, which the abstract machine reports.
 std::optional<KernelPackage> multiplyWithoutUnits(const KernelPackage&);
 
 }  // namespace smalti::cpu

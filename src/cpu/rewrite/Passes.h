@@ -31,7 +31,7 @@ struct RewritePass {
   bool suitsDevices = false;
 };
 
-/// In the order in which they run.
+/// All passes, in the order in which they run.
 std::span<const RewritePass> rewritePasses();
 /// Null if there is no pass of that name.
 const RewritePass* findRewritePass(std::string_view name);

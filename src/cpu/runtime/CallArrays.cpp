@@ -16,7 +16,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// As `lowerKernel` requires for results, and as Array::allocate provides.
+/// Whether the memory begins at a cache line, as `lowerKernel` requires of results and Array::allocate provides.
 bool beginsCacheLine(const std::byte* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
 
 }  // namespace

@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 /// How long a device with a core of its own spins on a semaphore before it sleeps: waking takes 20 to 60 us, and what
 /// another device does between two signals is seldom longer.
 constexpr std::chrono::microseconds kSpin{200};
-/// The same where devices share cores: the other one needs this core.
+/// The limit where devices share cores, since the other device needs this core.
 constexpr std::chrono::microseconds kSpinShared{2};
 /// How often a sleeping device checks whether the caller has stopped the call.
 constexpr std::chrono::milliseconds kStopPollInterval{10};
@@ -21,7 +21,7 @@ std::atomic_ref<int64_t> counter(int64_t* semaphore) { return std::atomic_ref<in
 
 }  // namespace
 
-/// Nobody else takes from this semaphore.
+/// Needs no compare-and-swap, since only the semaphore's own device subtracts from it.
 bool DeviceGroup::takeFrom(int64_t* semaphore, int64_t amount) const {
   if (counter(semaphore).load() < amount) return false;
   counter(semaphore).fetch_sub(amount);
@@ -102,7 +102,7 @@ bool DeviceGroup::sleep(int device, int64_t* semaphore, int64_t amount) {
   return taken;
 }
 
-/// All devices that have not finished sleep, and none of their waits can be satisfied.
+/// Whether all devices that have not finished sleep, and none of their waits is satisfied.
 bool DeviceGroup::isDeadlocked() const {
   if (sleeping_.load() + left_ < devices()) return false;
   for (const auto& b : blocked_)

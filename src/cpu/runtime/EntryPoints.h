@@ -17,7 +17,7 @@ struct KernelContext {
   CallLimits limits;
   FallbackContext* fallback = nullptr;
   DeviceMember member{};     ///< without a group: the only device
-  Stamps* stamps = nullptr;  ///< of measured code
+  Stamps* stamps = nullptr;  ///< time stamps of measured code; null otherwise
   OutsideReads outside{};
 };
 

@@ -21,22 +21,22 @@ struct ReadDimension {
   int64_t start, size, step, stride, extent;
 };
 
-/// Name of the run-time function that generated code calls before a load that reaches outside:
-/// ptr (ptr context, ptr place, ptr base, ptr dimensions, i32 rank, i32 dtype); null ends the call with a fault.
-/// `base`: of the ref's element (0, …, 0); `place`: "file:line:column", one for each op.
+/// Name of the run-time function that generated code calls before a load that reaches outside: ptr (ptr context, ptr
+/// place, ptr base, ptr dimensions, i32 rank, i32 dtype); null ends the call with a fault. `base`: address of the ref's
+/// element (0, …, 0); `place`: "file:line:column", one for each op.
 inline constexpr const char* kReadOutsideSymbol = "smalti_cpu_read_outside";
 
 /// The outside reads of one thread of a call.
 class OutsideReads {
  public:
-  /// At the start of a call.
+  /// To be called at the start of a call.
   void begin(bool continues, eval::Poison poison) {
     continues_ = continues;
     poison_ = poison;
     copies_.clear();
   }
-  /// The load's first element in a copy with the ref's strides: elements outside the ref are undefined in it.
-  /// The next load at this place overwrites the copy. Null: the call must end, or the copy would be too large.
+  /// Returns the load's first element in a copy that has the ref's strides, and undefined elements outside the ref. The
+  /// next load at this place overwrites the copy. Null: the call must end, or the copy would be too large.
   const std::byte* read(const char* place, const std::byte* base, std::span<const ReadDimension>, DType);
   /// The places after which the call continued.
   std::vector<SourcePlace> places() const;

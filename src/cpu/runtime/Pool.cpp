@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kWorkerSpin{1000};
 /// How long the caller watches a worker's last range before it sleeps.
 constexpr std::chrono::microseconds kCallerSpin{1000};
-/// After this long, yield the core: another thread, possibly the awaited one, may need it.
+/// After this time, yields the core, since another thread, possibly the awaited one, may need it.
 constexpr std::chrono::microseconds kSpinBeforeYield{5};
 /// A free thread takes this fraction of an equal share of the remaining points.
 constexpr int64_t kRangeFraction = 4;
@@ -66,9 +66,9 @@ struct Caller {
 struct Job {
   const Body* body = nullptr;
   int threads = 1;
-  int cores = 1;                             ///< that the caller may have where nobody else calls
-  int core = -1;                             ///< the caller's
-  alignas(64) std::atomic<int64_t> left{0};  ///< points that no thread has begun: the first ones
+  int cores = 1;                             ///< cores that the caller may use if nobody else calls
+  int core = -1;                             ///< the caller's core
+  alignas(64) std::atomic<int64_t> left{0};  ///< number of points that no thread has begun, the first ones
 
   void work(int worker) {
     for (int64_t last = left.load(memory_order_relaxed); last > 0 && !isCrowded(worker);) {
@@ -97,7 +97,7 @@ struct alignas(64) Worker {
   int awayFrom = -2;  ///< the caller's core when it was last told; -2: never
 };
 
-thread_local bool tInside = false;  ///< in a range
+thread_local bool tInside = false;  ///< whether this thread runs a range
 
 class Pool {
  public:
@@ -169,7 +169,7 @@ class Pool {
     w.state.notify_one();
   }
 
-  /// With fewer threads than requested if the system creates no more.
+  /// Makes workers up to `wanted`, or fewer if the system creates no more threads.
   void grow(int wanted) {
     while (static_cast<int>(workers_.size()) < wanted) {
       auto w = std::make_unique<Worker>();

@@ -192,7 +192,7 @@ bool ProcessDeviceGroup::idle() const {
   return allWait() && waited_.load() == waited;
 }
 
-/// Before the device subtracts from its semaphore.
+/// To be called before the device subtracts from its semaphore.
 void ProcessDeviceGroup::stopWaiting(Waiting& device) {
   device.semaphore.store(nullptr);
   waited_.fetch_add(1);

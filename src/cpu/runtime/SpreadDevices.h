@@ -13,13 +13,14 @@ namespace smalti::cpu {
 /// The devices of a call that run in this process.
 struct ProcessSpread {
   KernelMessages* messages = nullptr;
-  int allDevices = 0, firstDevice = 0;  ///< of this process: one per element of `operands`
+  int allDevices = 0;
+  int firstDevice = 0;  ///< first of the devices in this process, one per element of `operands`
 };
 
 /// The functions of DeviceGroup number the devices of this process from 0; `other` is a device's number among all.
 ///
-/// Code writes what it copies to another process into a mirror of the device's own memory, at the same places, from
-/// where `put` sends it: so that copies work as they do within a process.
+/// Generated code copies data for another process into a mirror of its device's own memory, at the same offsets; `put`
+/// sends the data from there. Copies thus work as they do within a process.
 class ProcessDeviceGroup final : public DeviceGroup, private ProcessRun::Devices {
  public:
   ProcessDeviceGroup(const ProcessSpread&, int devicesHere, const std::atomic<bool>* stop);
@@ -28,7 +29,7 @@ class ProcessDeviceGroup final : public DeviceGroup, private ProcessRun::Devices
   /// Waits until all processes have arrived with the same code, which `layout` identifies (0: none here); then memory
   /// may be written. False: some have different code, and the kernel does not run natively.
   Result<bool> begin(uint64_t layout);
-  /// Waits until all have ended. `fault`: of this process; returns whether any process has one.
+  /// Waits until all have ended. `fault`: whether this process has a fault. Returns whether any process has one.
   Result<bool> end(bool fault);
 
   void setMemory(int device, std::vector<Region> regions) override;
@@ -71,7 +72,7 @@ class ProcessDeviceGroup final : public DeviceGroup, private ProcessRun::Devices
   std::atomic<int> left_{0};
   std::atomic<uint64_t> waited_{0};  ///< number of completed waits
   std::mutex network_;
-  ProcessRun run_;  ///< with the mutex
+  ProcessRun run_;  ///< guarded by network_
 };
 
 }  // namespace smalti::cpu

@@ -100,7 +100,7 @@ class Primitives {
   /// lane gets two neighbours of each matrix, along rows or (`transposed`) along columns (PTX ISA,
   /// ldmatrix.m8n8.x4.b16).
   std::array<Reg, 4> loadMatrices(Builder&, Reg row, bool transposed);
-  /// Copies 16 bytes asynchronously from global to shared memory; those past `bytes` (i32) become 0. The copy is
+  /// Copies 16 bytes asynchronously from global to shared memory; bytes past `bytes` (i32) become 0. The copy is
   /// complete after the wait for its group (PTX ISA, cp.async.cg). Both addresses are multiples of 16.
   void copy(Builder&, Reg to, Reg from, Reg bytes);
   void commitCopies(Builder&);
@@ -115,7 +115,7 @@ class Primitives {
   /// / 2 sums at `sums` (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout"). If `adds` (i1) is false,
   /// the product replaces the sums.
   void groupMma(Builder&, Reg sums, const GroupOperand& left, const GroupOperand& right, Reg adds, const GroupProduct&);
-  /// The same with the left operand in registers: four words of 16-bit elements (PTX ISA, "Register Fragments for
+  /// Multiplies with the left operand in registers: four words of 16-bit elements (PTX ISA, "Register Fragments for
   /// wgmma.mma_async.m64nNk16").
   void groupMma(Builder&, Reg sums, const std::array<Reg, 4>& left, const GroupOperand& right, Reg adds,
                 const GroupProduct&);

@@ -114,7 +114,7 @@ bool GpuLowering::staysInRegisters(mlir::Value v, llvm::DenseSet<mlir::Operation
   });
 }
 
-/// Whether the elements of the user are computed in the same nest as those of the value.
+/// Whether the user is computed element by element together with the value.
 bool GpuLowering::isComputedWith(mlir::Value v, mlir::Operation& user) {
   return user.getNumResults() == 1 && isVector(user.getResult(0)) && user.getBlock() == v.getParentBlock() &&
          (cpu::findElementwise(user) || movesElementsHere(user));

@@ -18,8 +18,8 @@ inline constexpr const char* kKernelSymbol = "smalti_kernel";
 struct DeviceKernel {
   int threads = 0;                              ///< threads of a block that compute
   int copyThreads = 0;                          ///< additional threads of a block, of which one copies
-  RegisterShares registers;                     ///< of computing and of copying threads
-  std::vector<TensorMap> maps;                  ///< of the arrays whose boxes are copied
+  RegisterShares registers;                     ///< registers of computing and of copying threads
+  std::vector<TensorMap> maps;                  ///< maps of the arrays whose boxes are copied
   int64_t sharedBytes = 0, workspaceBytes = 0;  ///< per block
   std::vector<int64_t>
       sharedBounds;  ///< sizes of the leading grid axes whose points are divided among blocks, or kDynamicBound

@@ -84,7 +84,7 @@ class Staging {
     return s_.rowsMayEnd ? b_.CreateSelect(b_.CreateICmpULT(row, l_.index(s_.rowsEnd)), count, l_.index(0)) : count;
   }
 
-  /// Copies element by element: operands with any strides, and those in shared memory, which cp.async cannot read.
+  /// Copies element by element: for operands with other strides, or in shared memory, which cp.async cannot read.
   /// Consecutive threads take elements that are neighbours in memory.
   void copyElements() {
     const int64_t fastest = o_.isTransposed ? s_.rows : s_.inner;

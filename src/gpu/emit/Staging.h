@@ -2,8 +2,8 @@
 //
 // A stage contains a matrix of each operand, in rows of 128 bytes that are swizzled as TMA and wgmma require (PTX ISA,
 // "Swizzling Modes"): the 16 bytes at column c of row r are at column c xor r mod 8, so that 8 rows are read without
-// bank conflicts. If K is not the inner dimension and a row is too short for the other one, several matrices follow
-// each other.
+// bank conflicts. If K is not the inner dimension and a row is too short for the other dimension, several matrices
+// follow each other.
 #pragma once
 
 #include "gpu/emit/GpuLowering.h"
@@ -18,7 +18,7 @@ struct StagedOperand {
   int64_t side = 0, depth = 0;                      ///< sizes of the dimensions
   int64_t staged = 0;                               ///< size of the side in a stage
   bool depthInner = true;                           ///< in the stage, K is the inner dimension
-  bool isTransposed = false;                        ///< in memory, the inner dimension is the other one
+  bool isTransposed = false;                        ///< in memory, the other dimension is the inner one
   Reg aligned = nullptr;                            ///< i1: 16-byte vectors are aligned
 
   /// Keeps the order of memory, except where tensor cores cannot transpose: they only do so for 16-bit elements, and

@@ -293,7 +293,7 @@ class TensorProduct {
       each[d] = loadTogether<1>(elementAt(o, from, side, depth + static_cast<int64_t>(d)))[0];
     return each;
   }
-  /// The same for a column and its right neighbour.
+  /// Loads four values along K of a column and of its right neighbour.
   std::array<std::array<Reg, kVector>, 2> pairAlongDepth(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
     if (o.depthInner)
       return {alongDepth(o, from, side, depth), alongDepth(o, from, b_.CreateAdd(side, number(1)), depth)};

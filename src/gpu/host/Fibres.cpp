@@ -69,10 +69,10 @@ struct PendingBox {
 };
 /// Counts arrivals and bytes. The first phase has parity 0.
 struct Mbarrier {
-  int32_t arrivals = 0, missing = 0;   ///< arrivals per phase; those that this phase still waits for
+  int32_t arrivals = 0, missing = 0;   ///< arrivals per phase; arrivals that this phase still waits for
   int64_t bytes = 0;                   ///< bytes that this phase still waits for
   int32_t parity = 0;                  ///< parity of the current phase
-  std::map<int32_t, int32_t> lanes{};  ///< by warp: lanes that have arrived
+  std::map<int32_t, int32_t> lanes{};  ///< lanes that have arrived, by warp
   void endPhaseIfComplete() {
     if (missing != 0 || bytes != 0) return;
     parity ^= 1;
@@ -93,7 +93,7 @@ struct PendingProduct {
 struct Fibre {
   FibreState state = FibreState::ready;
   bool begun = false;
-  int32_t site = 0, expected = 0;      ///< of the barrier that it waits at: its number, the threads that must reach it
+  int32_t site = 0, expected = 0;      ///< the barrier that it waits at: its number, and how many threads must reach it
   const Mbarrier* mbarrier = nullptr;  ///< the mbarrier that it waits for
   int32_t parity = 0;
   int64_t shuffles = 0, iterations = 0;

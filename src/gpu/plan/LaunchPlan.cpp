@@ -39,8 +39,8 @@ int64_t storeBytesFor(const RegisterPlan& plan) {
   return keeps ? plan.threads / kWarp * ProductTile::kRows * LaunchPlan::kStoredRowBytes : 0;
 }
 
-/// The number of elements in 16 bytes of the narrowest array, among those whose blocks are not much smaller than the
-/// largest block.
+/// The number of elements in 16 bytes of the narrowest array. Arrays whose blocks are much smaller than the largest
+/// block do not count.
 int64_t longestRunFor(const KernelPackage& package) {
   // 16 bytes are the largest access of a thread (PTX ISA, ld). Runs of at most 8 elements, and blocks of at least 1/8
   // of the largest: chosen, not measured.

@@ -17,17 +17,17 @@
 namespace smalti::gpu {
 
 struct LaunchPlan {
-  int threads = 256;             ///< threads per block; a multiple of a warp
-  int64_t sharedBytes = 0;       ///< shared memory per block for values, besides the stages of products
-  unsigned globalSpace = 0;      ///< LLVM address space of arrays and constants
-  int64_t longestRun = 1;        ///< elements of the longest run: those of the narrowest array in one access
-  RegisterPlan products;         ///< products whose operands are staged, and values in registers
-  StreamPlan stream;             ///< those products whose operands are copied across steps
-  int64_t stageBytes = 0;        ///< at the beginning of shared memory: stages of the stream, then of other products,
-                                 ///< then `storeBytes`
-  int64_t storeBytes = 0;        ///< where warps collect rows of results before they store them (emit/RowStore.h)
-  cpu::GridPlan grid;            ///< the points of its shared axes are divided among blocks
-  PointOrder order;              ///< the order of those points
+  int threads = 256;         ///< threads per block; a multiple of a warp
+  int64_t sharedBytes = 0;   ///< shared memory per block for values, besides the stages of products
+  unsigned globalSpace = 0;  ///< LLVM address space of arrays and constants
+  int64_t longestRun = 1;    ///< elements of the longest run: one access to the narrowest array
+  RegisterPlan products;     ///< products whose operands are staged, and values in registers
+  StreamPlan stream;         ///< the products whose operands are copied across steps
+  int64_t stageBytes = 0;    ///< the first part of shared memory: stages of the stream, then of other products, then
+                             ///< `storeBytes`
+  int64_t storeBytes = 0;    ///< memory in which warps collect rows of results before they store them (emit/RowStore.h)
+  cpu::GridPlan grid;        ///< the points of its shared axes are divided among blocks
+  PointOrder order;          ///< the order of those points
   std::string sequentialReason;  ///< why grid axes run in order (cpu::ParallelPlan::reason)
 
   static constexpr int64_t kStoredRowBytes = 128;

@@ -19,7 +19,7 @@ namespace smalti::gpu {
 ///      ↓     2  3 |  8  9
 ///            4  5 | 10 11
 struct PointOrder {
-  std::vector<size_t> axes{};  ///< of the grid, the fastest first
+  std::vector<size_t> axes{};  ///< grid axes, the fastest first
   /// At most this many indices of axes[0] are combined with all of axes[1] before the next group; 0: no groups.
   int64_t group = 0;
 };

@@ -21,26 +21,26 @@ bool isForTensorCores(DType, const Architecture&);
 
 /// A product of an m × k by a k × n matrix.
 struct ProductShape {
-  DType dtype = DType::bf16;  ///< of both operands
+  DType dtype = DType::bf16;  ///< dtype of both operands
   bool exact = false;         ///< f32 products that tensor cores must not compute
   int64_t m = 0, n = 0, k = 0;
-  bool lhsDepthInner = true, rhsDepthInner = false;  ///< in the stage, elements along k are neighbours
+  bool lhsDepthInner = true, rhsDepthInner = false;  ///< in a stage, elements along k are contiguous
 };
 
 /// The sums of mma.m16n8k16 and of wgmma.m64nNk16 have the same layout (PTX ISA, "Matrix Fragments for mma.m16n8k16"):
 /// a thread has four sums of each fragment, which has 16 rows and 8 columns.
 struct ProductTile {
-  static constexpr int64_t kRows = 16, kColumns = 8, kFragmentSums = 4;  ///< of a fragment; its sums per thread
+  static constexpr int64_t kRows = 16, kColumns = 8, kFragmentSums = 4;  ///< size of a fragment; its sums per thread
   /// Bytes along K that a stage contains, which is the unit of the 128-byte swizzle, and that an instruction multiplies
   /// (PTX ISA, "Swizzling Modes"; wgmma.mma_async, mma.sync).
   static constexpr int64_t kRowBytes = 128, kStepBytes = 32;
 
-  DType dtype = DType::bf16;  ///< of the operands
+  DType dtype = DType::bf16;  ///< dtype of the operands
   ProductUnit unit = ProductUnit::warps;
   int64_t warpsDown = 1, warpsAcross = 1;  ///< warps of the block along rows and columns
   int64_t fragmentsM = 1, fragmentsN = 1;  ///< fragments of a warp along rows and columns
-  int stages = 2;                      ///< of operands in shared memory: one is multiplied, the others are being filled
-  int64_t lhsBytes = 0, rhsBytes = 0;  ///< of a stage
+  int stages = 2;                          ///< number of stages: one is multiplied while the others are being filled
+  int64_t lhsBytes = 0, rhsBytes = 0;      ///< bytes of each operand in a stage
 
   int64_t rows() const { return kRows * fragmentsM * warpsDown; }
   int64_t columns() const { return kColumns * fragmentsN * warpsAcross; }
@@ -60,8 +60,9 @@ inline constexpr int kMaxStages = 4;
 
 /// The number of threads of a block for the product.
 int threadsForProduct(const ProductShape&, const Architecture&);
-/// The most registers of a thread for sums: half of those that it has (CUDA C++ Programming Guide, "Technical
-/// Specifications per Compute Capability": 64 K per block, 255 per thread). The others are for addresses and operands.
+/// The most registers of a thread for sums: half of its registers (CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability": 64 K per block, 255 per thread). The other half is for addresses and
+/// operands.
 constexpr int64_t mostSums(int threads) { return threads > 256 ? (32 << 10) / threads : 128; }
 /// The tile for a block of this many threads. `covers`: the tile must contain the whole result. Absent: it does not
 /// fit, or the product is too small.

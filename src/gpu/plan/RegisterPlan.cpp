@@ -356,8 +356,8 @@ class RegisterPlanner {
     plan_.sums[sum] = op;
   }
 
-  /// Registers of a thread for scratch, and for the results of products: those of the body and of one branch, since
-  /// only one branch runs at a time.
+  /// Registers of a thread for scratch and for the results of products, in the body and in one branch, since only one
+  /// branch runs at a time.
   int64_t sums() const {
     int64_t kept = 0, most = 0;
     llvm::DenseMap<mlir::Block*, int64_t> made;

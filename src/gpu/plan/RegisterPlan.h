@@ -34,8 +34,8 @@ struct Distribution {
 struct PlannedProduct {
   ProductTile tile;
   ProductResult result = ProductResult::memory;
-  mlir::Value scratch;  ///< the ref that it is added to
-  mlir::Value sum;      ///< the value that is stored there, or the sum of `start` and the product
+  mlir::Value scratch;  ///< the ref that the product is added to
+  mlir::Value sum;      ///< the value that is stored to `scratch`, or the sum of `start` and the product
   mlir::Value begins;   ///< i1: the sum begins at 0 instead of the value of the scratch; null: never
   mlir::Value start;    ///< the sums begin with this value, and the product is computed where `sum` is; null: 0
   /// The first wgmma replaces the sums (scale-d), so that they need not be cleared.

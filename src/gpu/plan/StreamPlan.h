@@ -24,7 +24,7 @@ struct StreamedProduct {
   StreamedOperand rhs;
   ProductTile tile;
   int64_t chunks = 0;     ///< chunks of K in each step
-  mlir::Value condition;  ///< i1 that depends on the step: whether it computes the product; null: all do
+  mlir::Value condition;  ///< i1: whether the step computes the product; null: every step does
 
   /// 0: the left operand, null if it is in registers. 1: the right one.
   const StreamedOperand* operand(size_t side) const { return side == 1 ? &rhs : lhs ? &*lhs : nullptr; }
@@ -37,20 +37,21 @@ struct RegisterShares {
 
 /// The chunks of all products of all steps form a sequence; a chunk occupies a stage until it has been multiplied.
 struct StreamPlan {
-  std::vector<StreamedProduct> products;  ///< in the order of the kernel
+  std::vector<StreamedProduct> products;  ///< in program order
   int stages = 0;
   int64_t stageBytes = 0;  ///< bytes of a stage
   /// An additional thread copies boxes with TMA; mbarriers signal when data has arrived and when it has been read.
   /// Otherwise all threads copy with cp.async.
   bool usesTma = false;
-  int copyThreads = 0;  ///< with TMA: the number of additional threads, of which one copies
+  int copyThreads = 0;  ///< number of additional threads with TMA, of which one copies
   RegisterShares registers;
   std::vector<TensorMap> maps;
   /// Products of warp groups may still be in flight when the next step begins. The kernel then has a single product,
   /// which is added to scratch in registers, and code that reads the scratch waits.
   bool pendingAcrossSteps = false;
 
-  static constexpr int64_t kMbarrierBytes = 8, kMbarriersBytes = 1024;  ///< of one, and of all with alignment
+  static constexpr int64_t kMbarrierBytes = 8;
+  static constexpr int64_t kMbarriersBytes = 1024;  ///< bytes of all mbarriers, with alignment
   int64_t mbarriersAt() const { return stages * stageBytes; }
   /// Bytes of shared memory for stages and mbarriers.
   int64_t bytes() const { return mbarriersAt() + (usesTma ? kMbarriersBytes : 0); }
@@ -58,8 +59,8 @@ struct StreamPlan {
   const StreamedProduct* find(mlir::Operation*) const;
 };
 
-/// Plans the stream of those products that each step of the grid computes once, or not at all if a condition on its
-/// indices is false, and whose operands are whole blocks of inputs, inside their arrays, that the kernel does not
+/// Plans the stream of the products that each step of the grid computes once, or not at all if a condition on its
+/// indices is false. Their operands must be whole blocks of inputs, inside their arrays, that the kernel does not
 /// write.
 StreamPlan planStream(const KernelPackage&, const RegisterPlan&, const cpu::GridPlan&, const Architecture&);
 

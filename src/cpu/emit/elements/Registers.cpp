@@ -33,7 +33,6 @@ llvm::Type* withLanes(llvm::Type* element, int lanes) {
   return lanes == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
 }
 
-/// The same shape with another element.
 }  // namespace
 
 llvm::Type* like(Reg value, llvm::Type* element) {

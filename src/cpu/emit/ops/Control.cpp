@@ -25,7 +25,7 @@ class Carried {
     }
   }
 
-  /// All at once: the assignment may be a permutation.
+  /// Assigns all values at once, since the assignment may be a permutation.
   NativeResult assign(mlir::ValueRange values) {
     std::vector<View> views(values.size());
     std::vector<Reg> scalars(values.size());
@@ -39,7 +39,7 @@ class Carried {
     }
     for (size_t i = 0; i < values.size(); ++i) {
       if (scalars[i]) continue;
-      for (size_t k = 0; k < i; ++k)  // written before it is read: through a copy
+      for (size_t k = 0; k < i; ++k)  // copied first, since place k is written before it is read
         if (!scalars[k] && places_[k].view.owner == views[i].owner && views[i].owner) {
           View aside = l_.allocate(views[i].dtype, views[i].shape);
           pendingCopies_.push_back({views[i], aside});

@@ -65,7 +65,7 @@ tl::expected<View, Unsupported> boxOf(NativeLowering& l, mlir::Operation& op, ml
   return *shaped;
 }
 
-/// The same as boxOf, for a ref whose elements have another width than those in memory.
+/// Does the same as boxOf for a ref whose element width differs from that in memory.
 tl::expected<PackedView, Unsupported> packedBoxOf(NativeLowering& l, mlir::Operation& op, mlir::Value ref,
                                                   mlir::ValueRange indices, const Shape& valueShape, bool scalar) {
   const PackedView& whole = *l.packedRef(ref);

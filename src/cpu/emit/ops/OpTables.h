@@ -25,7 +25,7 @@ std::span<const NativeOpRow> rotateGatherOps();
 std::span<const NativeOpRow> shapeOps();
 std::span<const NativeOpRow> syncOps();
 
-/// All of them.
+/// All tables.
 std::span<const std::span<const NativeOpRow>> nativeOpTables();
 /// Null: the op is in none of the tables.
 LowerOp findLowering(mlir::Operation&);

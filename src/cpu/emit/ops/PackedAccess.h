@@ -8,7 +8,7 @@ namespace smalti::cpu {
 
 /// Copies element by element; the shapes are equal, and so are the widths of the elements.
 void copyPacked(NativeLowering&, const PackedView& from, const PackedView& to);
-/// The same as copyPacked, but only where `mask` (i1, of the same shape) is true.
+/// Does the same as copyPacked, but only where `mask` (i1, of the same shape) is true.
 void copyPackedWhere(NativeLowering&, const PackedView& from, const PackedView& to, const View& mask);
 /// Copies the elements to dense memory.
 View gatherPacked(NativeLowering&, const PackedView&);

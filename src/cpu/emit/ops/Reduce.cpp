@@ -89,7 +89,7 @@ NativeResult lowerMultiReduction(NativeLowering& l, mlir::Operation& op) {
   const bool together = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
   View in = together ? denseView(l, op.getOperand(0)) : l.view(op.getOperand(0));
   if (!together) {
-    // Those that are kept first, those that are reduced behind.
+    // Reduced dimensions are moved behind the kept dimensions.
     View turned = in;
     size_t at = 0;
     for (const bool kept : {true, false})

@@ -8,7 +8,7 @@ namespace smalti::cpu {
 /// A matrix whose last dimension, as it is stored, is contiguous.
 template <class Number>
 struct MatrixForm {
-  Number leading{};         ///< from a stored row to the next, in elements
+  Number leading{};         ///< leading dimension: elements from a stored row to the next
   bool transposed = false;  ///< stored as columns × rows
 };
 

@@ -24,7 +24,7 @@ bool isFloatProduct(const GemmShape& s) { return !s.transposedA && s.c == DType:
 
 bool suitsGemvDot(const GemmShape& s) { return isFloatProduct(s) && s.m <= kSkinnyRows && s.transposedB; }
 
-/// Up to the number of rows for which the sums of a few vectors of columns stay in registers.
+/// Whether the rows are so few that the sums of a few vectors of columns stay in registers.
 bool suitsGemvAxpy(const GemmShape& s, const Processor& p) {
   return isFloatProduct(s) && s.m <= (p.vectorRegisters >= 32 ? 3 : 2) && !s.transposedB;
 }

@@ -222,7 +222,7 @@ class KernelBody {
   const KernelSpec& s_;
   const MicroKernelArguments in_ = argumentsOf<MicroKernelArguments>(*ir_.function);
   Value *strideA_ = s_.panelRows ? ir_.i64(4 * s_.panelRows) : in_.strideA, *strideC_ = in_.strideC;
-  Value* strideNext_ = nullptr;  ///< of what the current tile prefetches
+  Value* strideNext_ = nullptr;  ///< stride of the rows that the current tile prefetches
   llvm::Type *accumulator_, *wordType_;
 };
 

@@ -37,8 +37,8 @@ Value* wordsOfVectors(Ir& ir, const Values& rows, int lanes) {
   return words;
 }
 
-/// The same for `group` vectors of words at once, from as many rows of whole vectors: rows are interleaved in pairs,
-/// then pairs of rows, by shuffles.
+/// Computes `group` vectors of words at once from as many rows of whole vectors. Shuffles interleave pairs of rows,
+/// then pairs of these.
 Values wordsOfWholeRows(Ir& ir, Values rows, int lanes) {
   const int group = static_cast<int>(rows.size());
   for (int width = 1; width < group; width *= 2) {  // elements already joined
