@@ -5,8 +5,8 @@
 namespace smalti::schedule {
 namespace {
 
-/// Whether a load and a store may access the same elements, but not with the same box: then the store of one element
-/// may overwrite another one that is still to be loaded.
+/// Whether a load and a store may access the same elements, but not with the same box. The store of one element may
+/// then overwrite another element that is still to be loaded.
 bool overlapsElsewhere(const ScheduledOp& load, const ScheduledOp& store) {
   return mayOverlap(*load.access, *store.access) && !areDisjoint(*load.op, *store.op) &&
          !(load.access->shape == store.access->shape && haveSameAddress(*load.op, *store.op));

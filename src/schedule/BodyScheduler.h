@@ -28,7 +28,7 @@ class BodyScheduler {
   bool isIdle() const;
   /// Plans the deferred ops as one segment and removes them from the list.
   Segment take(Flush, const Surroundings&);
-  /// To be called after the segment has been computed: ops that are still needed and have no memory are deferred again.
+  /// To be called after the segment has been computed. Ops that are still needed and have no memory are deferred again.
   void finish(const Segment&, Flush);
 
   // ---- other ops

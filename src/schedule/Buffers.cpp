@@ -83,7 +83,7 @@ int64_t CostModel::operator()(mlir::Value v) {
   return known_[v] = std::min(cost, kMax);
 }
 
-/// A value that several phases or loops need and that is expensive to compute is kept: a row of it in memory.
+/// Keeps in memory a row of each value that several phases or loops need and that is expensive to compute.
 NestPlan bufferExpensive(NestPlan plan, const NestContext& c) {
   if (plan.flattened) return plan;
   CostModel cost(c, plan);

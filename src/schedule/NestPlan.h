@@ -12,7 +12,7 @@ struct Nest;
 struct Segment;
 class Surroundings;
 
-/// A value is expensive if an element takes about this many instructions: then a buffer or a schedule pays. Fitted with
+/// A value is expensive if an element takes about this many instructions; a buffer or a schedule then pays. Fitted with
 /// `./do bench cpu` on the processor that docs/performance.md names.
 constexpr int64_t kExpensiveInstructions = 12;
 

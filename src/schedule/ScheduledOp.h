@@ -20,14 +20,14 @@ struct ScheduledOp {
   bool isLoad() const { return access && !stored; }
 };
 
-/// Whether it costs nothing to evaluate the op again at each use: loads, broadcasts, iota, unit reshapes.
+/// Whether evaluating the op again at each use costs nothing, as for loads, broadcasts, iota and unit reshapes.
 bool isRematerializable(const ScheduledOp&);
-/// Whether the op is such a shape op: each of its elements is an element of its operand.
+/// Whether the op is a rematerializable shape op, each of whose elements is an element of its operand.
 bool isRematerializableShapeOp(mlir::Operation&);
 
 /// A vector.multi_reduction. The target decides whether it has code for it before the op is scheduled.
 bool isReduction(mlir::Operation&);
-/// Reduces only the columns: its result is complete at the end of a row of the nest.
+/// Whether the op reduces only the columns, so that its result is complete at the end of a row of the nest.
 bool isRowReduction(mlir::Operation&);
 
 /// A constant vector with equal elements.

@@ -142,7 +142,7 @@ class Partition {
     for (const auto& [load, map] : reads.loads) storeLoads_.push_back(load);
   }
 
-  /// Two stores of a nest that each need what the other overwrites: neither can be delayed behind the other.
+  /// Whether two stores of a nest each need what the other overwrites, so that neither can be delayed behind the other.
   bool isCircular(size_t i, const Reads& reads) const {
     const ScheduledOp& p = s_.ops[i];
     const bool isAwaited =
@@ -178,8 +178,7 @@ class Partition {
     const Shape shape = domain(i);
     const ElementMap map = perRow ? rowMap(shape) : identityMap(shape, static_cast<int>(rows.size()));
     const ScheduledOp& p = s_.ops[i];
-    if (p.isLoad())
-      reads.loads.push_back({i, map});  // one that is materialised: a store that overlaps it must not join
+    if (p.isLoad()) reads.loads.push_back({i, map});  // a materialised load; a store that overlaps it must not join
     for (mlir::Value v : inputs(i)) {
       if (!p.isStore() && isReduction(*p.op) && v == p.op->getOperand(1)) {
         const Shape kept = shapeOf(v.getType());
@@ -233,7 +232,7 @@ class Partition {
   llvm::DenseMap<mlir::Value, std::vector<ElementMap>> seen_;
 };
 
-/// Plans the nests of a segment in order: each can read the values that earlier ones materialise.
+/// Plans the nests of a segment in order, so that each can read the values that earlier nests materialise.
 class NestSequence : public Surroundings {
  public:
   explicit NestSequence(const Surroundings& outside) : outside_(outside) {}

@@ -119,7 +119,7 @@ bool AxisDims::follows(mlir::Value v, int axis) const {
   return false;
 }
 
-/// One dimension of one window along an axis: all of them must agree.
+/// One dimension of one window along an axis. All such dimensions must agree.
 void AxisDims::setSizes(size_t number, int64_t bound, int64_t block, int64_t size) {
   Axis& axis = axes_[number];
   int64_t covered = 0;

@@ -5,7 +5,7 @@ namespace smalti::cpu {
 std::optional<std::vector<size_t>> findReuse(const IndexMapFacts& map, const Window& window,
                                              const BlockGeometry& geometry, const std::vector<int64_t>& grid,
                                              const StepOrder& order) {
-  // Steps along this axis may use the same block: its index is unused, or only used in a look-up.
+  // Steps along this axis may use the same block, since its index is unused, or only used in a look-up.
   if (map.onlyLooksUp(order.fastest)) return std::vector<size_t>{};
   if (window.elementIndexed) return std::nullopt;
   std::vector<size_t> turning;

@@ -18,7 +18,7 @@ bool isPlainStore(mlir::Operation& op, mlir::Value ref) {
          op.getOperand(0) != ref && !boolAttribute(op, "add");
 }
 
-/// Under a condition: this is how kernels store to a block in only one of several steps.
+/// Whether the op is under a condition, by which kernels store to a block in only one of several steps.
 bool isConditional(mlir::Operation& op) { return llvm::isa_and_present<mlir::scf::IfOp>(op.getParentOp()); }
 
 bool storedOnce(const KernelPackage& package, const Window& window, mlir::Value ref) {

@@ -31,7 +31,7 @@ struct Place {
     return sum;
   }
 
-  /// Half of what i32 holds: sums of a few do not wrap, and no product of two leaves 64 bits.
+  /// Half of what i32 holds, so that sums of a few numbers do not wrap, and no product of two exceeds 64 bits.
   static constexpr int64_t kMax = int64_t{1} << 30;
 };
 

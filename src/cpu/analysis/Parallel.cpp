@@ -28,7 +28,7 @@ class Planner {
     }
     marked = std::min(marked, static_cast<int>(signature_.grid.size()));
     isMarked_ = marked > 0;
-    // JAX marks no axis by default: the proof alone suffices.
+    // JAX marks no axis by default, so the proof alone suffices.
     const int most = marked > 0 ? marked : static_cast<int>(signature_.grid.size());
     if (most == 0) return {};
     always_ = accessesOfOneRun(arguments_.function(), single());
@@ -72,7 +72,7 @@ class Planner {
     return aliases();
   }
 
-  /// An input aliased to an output: each point must read exactly the block that it writes.
+  /// For an input aliased to an output, each point must read exactly the block that it writes.
   Why aliases() const {
     for (const Alias& alias : package_.aliases) {
       const auto output = static_cast<size_t>(alias.output);

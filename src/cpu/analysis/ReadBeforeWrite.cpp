@@ -113,7 +113,7 @@ class Follower {
         .Default([&](mlir::Operation* o) { other(*o); });
   }
 
-  /// Ops without a rule: harmless if they access no memory and have no other effect.
+  /// Ops without a rule are harmless if they access no memory and have no other effect.
   void other(mlir::Operation& op) {
     if (op.hasTrait<mlir::OpTrait::IsTerminator>()) return;
     const bool takesMemory =
@@ -160,7 +160,7 @@ class Follower {
     const auto from = integers_.find(op.getLowerBound()), to = integers_.find(op.getUpperBound()),
                step = integers_.find(op.getStep());
     const auto carry = [&](mlir::ValueRange values) {
-      // All at once: a carried value may be a permutation of the others.
+      // All at once, since carried values may be permuted.
       std::vector<std::optional<int64_t>> numbers;
       for (const mlir::Value v : values) numbers.push_back(integers_.find(v));
       for (const auto [argument, number] : llvm::zip(op.getRegionIterArgs(), numbers)) integers_.set(argument, number);
@@ -275,7 +275,7 @@ class Follower {
     bool exact = true;
     const auto type = op.getResult().getType();
     Part part = within(op.getMemRef(), op.getBaseIdx(), mlir::cast<mlir::MemRefType>(type).getShape(), {}, exact);
-    // A part of a reshaped memref is not a box: assume that it may be any part of it.
+    // A part of a reshaped memref is not a box, so it is assumed to be any part.
     if (part.reshaped && !exact) part.known.assign(part.known.size(), false);
     parts_[op.getResult()] = std::move(part);
   }

@@ -213,7 +213,7 @@ class Users {
     return range && keepsGroups(op, use, range->groups) ? range : std::nullopt;
   }
 
-  /// Limit on the visited users: following more takes too long.
+  /// Limit on the visited users, since following more takes too long.
   static constexpr size_t kMaxValues = 256;
   llvm::DenseMap<Value, std::optional<RowGroups>> known_;
 };

@@ -116,7 +116,7 @@ void markHazardChecks(const KernelPackage& package) {
         (access && touched.contains(memoryOf(refOperand(*op)))))
       op->setAttr(kHazardChecked, watched);
   });
-  // Windows get other blocks after a step, and allocations end: nothing may be in flight there.
+  // Windows get other blocks after a step, and allocations end, so nothing may be in flight there.
   const KernelArguments arguments(package);
   for (mlir::Value root : touched) {
     mlir::Block* block = root.getParentBlock();

@@ -42,7 +42,7 @@ class Follower {
       if (maskRuleOf(*op) == MaskRule::allocate && !isWrittenFirst(op->getResult(0)))
         found_.tracked.insert(op->getResult(0));
     });
-    // Iterates to a fixed point: each newly tracked memory may make more values undefined.
+    // Iterates to a fixed point, since each newly tracked memory may make more values undefined.
     for (size_t before = SIZE_MAX; before != found_.tracked.size();) {
       before = found_.tracked.size();
       kernel.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) { visit(*op); });

@@ -16,7 +16,8 @@ struct Definedness {
 /// `package`: the one that was planned, or a clone. What is not tracked is never read undefined as long as every value
 /// stored to it is defined; if that is not known it becomes tracked, unless it belongs to the caller.
 Definedness findUndefined(const KernelPackage& package, const CheckPlan&);
-/// Whether undefined elements may be stored to it: to scratch, outputs and allocations, but not to the caller's memory.
+/// Whether undefined elements may be stored to it. They may in scratch, outputs and allocations, but not in the
+/// caller's memory.
 bool isTrackable(const KernelPackage&, mlir::Value root);
 
 bool isZeroIndex(mlir::Value);

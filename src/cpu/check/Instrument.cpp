@@ -144,7 +144,7 @@ class Instrumenter {
     if (const mlir::Value mask = emitMask(b_, op, rule, masks_)) masks_[op.getResult(0)] = mask;
   }
 
-  /// The op on masks: its ref (if any) another, its result of i1.
+  /// The same op on masks, with another ref (if it has one) and a result of i1.
   mlir::Value retyped(mlir::Operation& op, mlir::Value ref) {
     mlir::Operation* copy = b_.clone(op);
     copy->removeAttr(kHazardChecked);

@@ -174,7 +174,7 @@ mlir::Value emitMask(mlir::OpBuilder& b, mlir::Operation& op, MaskRule rule, con
 mlir::Value emitAllTrue(mlir::OpBuilder& b, mlir::Location at, mlir::Value mask) {
   auto type = mlir::dyn_cast<mlir::VectorType>(mask.getType());
   if (!type) return mask;
-  // As JAX writes a reduction to one element: a leading axis stays.
+  // As JAX writes a reduction to one element, with a leading axis that stays.
   llvm::SmallVector<int64_t> shape{1};
   shape.append(type.getShape().begin(), type.getShape().end());
   const mlir::Value led =

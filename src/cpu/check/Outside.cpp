@@ -102,7 +102,8 @@ class OutsideByAxis {
     return keeps;
   }
 
-  /// No memory carries elements from one block along the axis to the next: the first step of a block overwrites it.
+  /// Whether no memory carries elements from one block along the axis to the next, because the first step of a block
+  /// overwrites it.
   bool keepsBlocks(const AxisDims& dims, int axis) const {
     const auto accessesFrom = [&](int first) {
       std::vector<bool> zero;

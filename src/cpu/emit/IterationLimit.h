@@ -5,8 +5,8 @@
 
 namespace smalti::cpu {
 
-/// Whether iterations of the loop (scf.for, scf.while) are counted: unless its bounds are constants, and it has few
-/// iterations together with the uncounted loops in it.
+/// Whether iterations of the loop (scf.for, scf.while) are counted. They are, unless its bounds are constants, and it
+/// has few iterations together with the uncounted loops in it.
 bool countsIterations(mlir::Operation& loop);
 
 /// Counts an iteration of the loop, at its end: a subtraction and a branch. At fixed intervals the code reads its

@@ -25,7 +25,7 @@ struct LoweredKernel {
     ArrayType type;
   };
   std::vector<Undefined> undefined;
-  /// Results of which the kernel surely writes every element: they need not be made undefined first.
+  /// Results of which the kernel surely writes every element, so that they need not be made undefined first.
   std::vector<bool> written;
 };
 

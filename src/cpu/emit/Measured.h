@@ -29,7 +29,7 @@ class MeasuredCode {
   int32_t outer_ = 0;
 };
 
-/// Whether an op that is lowered by itself is measured separately: if it works on arrays.
+/// Whether an op that is lowered by itself is measured separately, because it works on arrays.
 bool worthMeasuring(mlir::Operation&);
 
 /// Marks the beginning of a grid step.

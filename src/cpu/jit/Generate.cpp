@@ -45,7 +45,7 @@ std::unique_ptr<llvm::TargetMachine> targetMachine(const Processor& processor) {
                                   llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less));
 }
 
-/// One per thread and processor: making one takes longer than compiling a small kernel.
+/// One per thread and processor, since making one takes longer than compiling a small kernel.
 struct ThreadsTargetMachine {
   Processor of;
   std::unique_ptr<llvm::TargetMachine> machine;

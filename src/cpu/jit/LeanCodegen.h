@@ -12,8 +12,8 @@ class OptPassGate;
 
 namespace smalti::cpu {
 
-/// The names, as LLVM registers them, of skipped passes: they find almost nothing in code that is emitted in
-/// its final shape, and with the analyses that they need take a quarter of the time of code generation.
+/// The names, as LLVM registers them, of skipped passes. They find almost nothing in code that is emitted in its final
+/// shape, and with the analyses that they need take a quarter of the time of code generation.
 std::span<const std::string_view> skippedPasses();
 bool isSkipped(const llvm::Pass&);
 

@@ -94,7 +94,7 @@ llvm::Expected<std::shared_ptr<const LoadedCode>> load(std::string_view object,
   for (const RuntimeSymbol& s : symbols) known[std::string(s.name)] = ExecutorAddr::fromPtr(s.address);
   const auto buffer = llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(object.data(), object.size()), "kernel",
                                                        /*RequiresNullTerminator=*/false);
-  // The pool of symbol names lives as long as the process: a destroyed graph does not release all of them, and a
+  // The pool of symbol names lives as long as the process, since a destroyed graph does not release all of them, and a
   // pool that ends before them fails an assertion of LLVM's headers.
   static const auto& names = *new auto(std::make_shared<llvm::orc::SymbolStringPool>());
   auto graph = jitlink::createLinkGraphFromObject(buffer->getMemBufferRef(), names);

@@ -20,7 +20,7 @@ inline constexpr float kPi[] = {0x1.921fb6p1f, -0x1.777a5cp-24f};
 inline constexpr float kErfSplit = 0x1.dc28f6p-1f;
 /// up to here tanh goes by its polynomial.
 inline constexpr float kTanhSplit = 0x1.19999ap-1f;
-/// 2/π in parts of 29 bits: the product of each with an f32 is exact.
+/// 2/π in parts of 29 bits, so that the product of each part with an f32 is exact.
 inline constexpr double kTwoOverPi[] = {0x1.45f306dp-1,   0x1.9391054p-30, 0x1.4fe13abp-59, 0x1.d1f534dp-88,
                                         0x1.b81b6c5p-117, 0x1.5993c4p-148, 0x1.c820ff2p-175};
 

@@ -23,7 +23,7 @@ const BinaryFunction* findBinary(std::string_view name) {
 }  // namespace
 
 llvm::Value* emitMath(llvm::IRBuilderBase& code, std::string_view name, std::span<llvm::Value* const> operands) {
-  // The algorithms rely on the order of operations: the caller's fast-math flags do not apply.
+  // The algorithms rely on the order of operations, so the caller's fast-math flags do not apply.
   const llvm::IRBuilderBase::FastMathFlagGuard guard(code);
   code.clearFastMathFlags();
   if (operands.size() == 2) {

@@ -19,7 +19,7 @@ Reg lanePointers(Builder& b, const Elements& e, int lanes) {
 
 Reg allLanes(Builder& b, int lanes) { return b.CreateVectorSplat(static_cast<unsigned>(lanes), b.getTrue()); }
 
-/// Lane by lane: gathers of narrow elements are scalarised anyway.
+/// Lane by lane, since gathers of narrow elements are scalarised anyway.
 Reg gather(Builder& b, const Elements& e, const Chunk& chunk) {
   const DType t = e.view.dtype;
   auto* type = llvm::FixedVectorType::get(storageType(b.getContext(), t), static_cast<unsigned>(chunk.lanes));
@@ -44,7 +44,7 @@ void storeChunk(NativeLowering& l, const Elements& e, Reg value, const Chunk& ch
   const DType t = e.view.dtype;
   if (!e.stride || chunk.lanes == 1) {
     const auto store = [&] { storeElements(l.b, t, value, e.first, 1); };
-    // One element: skipped if it is masked out.
+    // A single element is skipped if it is masked out.
     if (mask && !llvm::isa<llvm::FixedVectorType>(mask->getType()))
       l.when(mask, store);
     else

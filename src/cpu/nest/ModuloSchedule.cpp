@@ -112,7 +112,7 @@ class ModuloScheduler {
 
  private:
   bool isOp(const llvm::Instruction& i) const { return !llvm::isa<llvm::PHINode>(i) && !i.isTerminator(); }
-  /// Computed from the index alone, such as addresses and loads: both halves compute it.
+  /// Whether an instruction depends on the index alone, as addresses and loads do; both halves compute it.
   bool isCheap(llvm::Instruction& i) const { return cheap_.contains(&i); }
 
   void measure() {

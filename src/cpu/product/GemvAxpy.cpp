@@ -60,7 +60,8 @@ class GemvAxpyEmitter {
 
   void inMemory(Reg first, int64_t columns) {
     if (!s_.accumulate) clearColumnsOfC(l_, p_, first, columns);
-    // One loop per group: in a common loop, sums that the next group adds to would be spilled in addition to C.
+    // One loop per group, because in a common loop, sums to which the next group adds would be spilled in addition to
+    // C.
     forEachBlockGroup(p_, plan_.rowsOfB, [&](Blocks blocks, int64_t firstBlock) {
       l_.loop(l_.index(0), l_.index(p_.rowsOfBlock()), l_.index(rowsPerStep_), [&](Reg j) {
         const Values ofRows = factors(blocks, firstBlock, j);

@@ -10,7 +10,7 @@ RowProduct inStreams(NativeLowering& l, RowProduct p, int64_t streams) {
   const BlockOfRows whole = p.b[0];
   Reg partBytes = l.b.CreateMul(p.ldb, l.index(p.rowsOfBlock() / streams * storage_bytes(p.shape.b)));
   for (int64_t i = 1; i < streams; ++i)
-    // `nextStepOffset` is a distance: the same for every part.
+    // `nextStepOffset` is a distance, which is the same for every part.
     p.b.push_back({l.b.CreatePtrAdd(whole.base, l.b.CreateMul(partBytes, l.index(i))), whole.nextStepOffset});
   return p;
 }

@@ -32,7 +32,7 @@ RowProduct inStreams(NativeLowering&, RowProduct, int64_t streams);
 /// Calls the body with groups of at most `most` neighbouring blocks, and the position of each group.
 void forEachBlockGroup(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)>);
 
-/// Divides `count` items from `first` on into parts of a fixed size, the last one smaller: a loop, and remainder code.
+/// Divides `count` items from `first` on into parts of a fixed size: emits a loop, and code for the smaller last part.
 void forEachTile(NativeLowering&, Reg first, int64_t count, int64_t size,
                  llvm::function_ref<void(Reg first, int64_t count)>);
 
@@ -45,7 +45,7 @@ void clearColumnsOfC(NativeLowering&, const RowProduct&, Reg first, int64_t coun
 /// The mask of the lanes that are among the first `columns` columns; null: all are.
 Reg lanesWithin(NativeLowering&, int64_t columns, int64_t vector);
 
-/// While a row of a block is read: prefetches a later row, possibly of the next step's block.
+/// Called while a row of a block is read; prefetches a later row, possibly of the next step's block.
 void prefetchUpcoming(NativeLowering&, const RowProduct&, const BlockOfRows&, Reg row, Reg address);
 
 }  // namespace smalti::cpu

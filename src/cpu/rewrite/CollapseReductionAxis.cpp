@@ -181,7 +181,7 @@ void collapseReductionAxis(KernelPackage& package, int axis) {
 
 namespace {
 
-/// Buffers local to the body that are accessed without views: nothing else writes to them.
+/// Whether the ref is a buffer of the body that is accessed without views, so that nothing else writes to it.
 bool isOwn(const KernelArguments& arguments, mlir::Value ref) {
   const auto role = arguments.roleOf(ref);
   return role && (role->kind == ArgumentRole::output || role->kind == ArgumentRole::scratch) &&

@@ -31,7 +31,7 @@ mlir::ShapedType oneColumn(mlir::ShapedType type) {
   return type.clone(shape);
 }
 
-/// A splat: nothing is gained by computing it per row.
+/// Whether the value is a splat, for which computing it per row gains nothing.
 bool isSplat(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
   if (!op) return false;
@@ -89,7 +89,7 @@ class LaneBroadcasts {
     }
   }
 
-  /// The columns certainly exist: none stands for a column outside the ref.
+  /// Whether the columns certainly exist, so that none stands for a column outside the ref.
   static bool takesKnownColumns(mlir::Operation& op, const BoxAccess& access) {
     const auto first = constantIndex(op.getOperand(access.firstIndex + static_cast<unsigned>(access.whole.size()) - 1));
     return first && *first >= 0 && *first + columnsOf(access.value) <= columnsOf(access.ref);
@@ -242,7 +242,7 @@ class Narrower {
   mlir::func::FuncOp kernel_;
   LaneBroadcasts columns_;
   llvm::DenseMap<mlir::Value, mlir::Value> columnOf_;
-  /// Erased last: a new op allocated at the address of an erased one would be mistaken for it.
+  /// Erased last, because a new op at the address of an erased op would be mistaken for it.
   std::vector<mlir::Operation*> replacedLoads_;
 };
 

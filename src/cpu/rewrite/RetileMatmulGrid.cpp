@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kTile = 64, kMaxColumns = 1024;
 /// The fewest rows of a part that has all columns, provided that every core gets a part.
 constexpr int64_t kMinRows = 64;
-/// The most parts per core: more would balance the cores no better.
+/// The most parts per core; more would not balance the cores better.
 constexpr int64_t kPartsPerCore = 4;
 /// Multiply-adds in f32 that are worth a part, and a core's first part.
 constexpr int64_t kPartProducts = 4 << 20, kFirstPartProducts = 1 << 20;
@@ -112,7 +112,7 @@ class MatmulRetiler {
       partColumns = partOf(n, std::min(ceilDiv(n, wanted), kMaxColumns), kTile, cores_);
       wanted = std::max<int64_t>(1, wanted / std::max<int64_t>(1, n / partColumns));
     }
-    // Parts of rows alone read all of the columns' side each: more parts than cores must be worth it.
+    // With parts of rows alone, each part reads the whole right operand, so more parts than cores must be worth it.
     const int64_t least = columns >= 0 ? 1 : std::min(kMinRows, ceilDiv(m, cores_));
     if (rows >= 0) partRows = partOf(m, std::max(ceilDiv(m, wanted), least), 8);
     // Ops on the product run while it is in L2.

@@ -14,7 +14,7 @@ namespace {
 
 // Chosen so that the rows with partial blocks of `./do bench cpu` are as fast as those without.
 
-/// The fewest elements of a block: smaller ones do not repay the overhead of a grid step.
+/// The fewest elements of a block; smaller blocks do not repay the overhead of a grid step.
 constexpr int64_t kMinElements = 64 << 10;
 /// How many times smaller a block may become than its room, to divide its array, and how many times larger, to be all
 /// of it.
@@ -109,7 +109,7 @@ class Retiler {
       // Blocks that begin at a cache line.
       int64_t fit =
           divisorUpTo(extent, room, kLineBytes / std::gcd<int64_t, int64_t>(kLineBytes, inside * elementBytes));
-      // If the size has no good divisors: one block, or a partial last block, rather than many small steps.
+      // If the size has no good divisors, one block or a partial last block is better than many small steps.
       if (fit * kMaxShrink < std::min(room, extent)) {
         if (extent <= kMaxGrowth * room)
           fit = extent;

@@ -17,7 +17,7 @@ namespace smalti::cpu {
 /// Whether the right operand of a tpu.matmul is f32 and rounded to bf16 as it is read. No other component knows the
 /// attribute.
 bool roundsRight(mlir::Operation& matmul);
-/// Whether a vector.shape_cast is such an operand: the product follows it at once and reads the memory behind it.
+/// Whether a vector.shape_cast is such an operand. The product follows it directly and reads the memory behind it.
 bool isReadInPlace(mlir::Operation& shapeCast);
 
 /// A skinny product reads its right operand once: rounding it in registers saves a pass over memory that stores it as

@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a device with a core of its own spins on a semaphore before it sleeps: waking takes 20 to 60 us, and what
+/// How long a device with a core of its own spins on a semaphore before it sleeps. Waking takes 20 to 60 us, and what
 /// another device does between two signals is seldom longer.
 constexpr std::chrono::microseconds kSpin{200};
 /// The limit where devices share cores, since the other device needs this core.

@@ -22,9 +22,9 @@ inline constexpr const char* kPeerSymbol = "smalti_cpu_peer";
 /// i32 (ptr context, i64 device, ptr semaphore, i64 amount): adds to the semaphore of a device that corresponds to
 /// `semaphore` on this one; not 0: there is no such device.
 inline constexpr const char* kSignalSymbol = "smalti_cpu_signal";
-/// i32 (ptr context, i64 device, ptr target, ptr box, ptr semaphore, i64 amount): completes a remote copy: delivers the
-/// data at `target` (an address from kPeerSymbol), then adds to the semaphore as kSignalSymbol does. `box`: CopiedBox.
-/// Not 0: there is no such memory.
+/// i32 (ptr context, i64 device, ptr target, ptr box, ptr semaphore, i64 amount): completes a remote copy. It delivers
+/// the data at `target` (an address from kPeerSymbol), then adds to the semaphore as kSignalSymbol does. `box`:
+/// CopiedBox. Not 0: there is no such memory.
 inline constexpr const char* kPutSymbol = "smalti_cpu_put";
 /// i32 (ptr context, ptr semaphore, i64 amount): waits for a semaphore of this device, and subtracts the amount; not 0:
 /// the call must end.

@@ -56,7 +56,7 @@ void tell(std::atomic<int>& state, int value) {
 
 using Body = llvm::function_ref<void(int64_t, int64_t, int)>;
 
-/// User threads inside a call: each keeps a core busy, with or without the pool.
+/// User threads inside a call, each of which keeps a core busy, with or without the pool.
 std::atomic<int> gCallers{0};
 struct Caller {
   Caller() { gCallers.fetch_add(1, memory_order_relaxed); }
@@ -79,8 +79,8 @@ struct Job {
     }
   }
 
-  /// Other threads are calling, and this worker would take one of their cores: for example, two devices on two cores,
-  /// one of which holds the pool.
+  /// Whether other threads are calling, and this worker would take one of their cores; for example, two devices on two
+  /// cores, one of which holds the pool.
   bool isCrowded(int worker) const { return worker > 0 && gCallers.load(memory_order_relaxed) + worker > cores; }
 };
 
@@ -160,7 +160,7 @@ class Pool {
     }
   }
 
-  /// Wakes a worker of this call, which wakes the next ones: the caller does not have to wake each of many threads.
+  /// Wakes a worker of this call, which wakes the next workers, so that the caller need not wake each of many threads.
   void wake(int worker) {
     if (worker >= job_.threads - 1) return;
     Worker& w = *workers_[worker];
@@ -192,7 +192,7 @@ class Pool {
   Job job_;
 };
 
-/// Never deleted: its threads are joined at exit, and a forked child abandons it.
+/// Never deleted, since its threads are joined at exit, and a forked child abandons it.
 std::atomic<Pool*> gPool{nullptr};
 
 struct AtExit {
@@ -232,7 +232,7 @@ void parallelFor(int64_t points, int threads, Body body) {
 
 namespace {
 
-/// Threads for one call: while another call uses the pool.
+/// Runs the members on threads of their own, because another call uses the pool.
 bool onOwnThreads(int members, llvm::function_ref<void(int)> body) {
   enum : int { kUndecided, kGo, kGoHome };
   std::atomic<int> decision{kUndecided};
@@ -262,7 +262,7 @@ bool runOnThreads(int members, llvm::function_ref<void(int)> body) {
   Pool* pool = tInside || members > kMaxPooled ? nullptr : &thePool();
   if (!pool || !pool->take()) return onOwnThreads(members, body);
   const bool enough = pool->has(members - 1);
-  // As many points as threads: each takes one, and no thread waits for another before all are taken.
+  // With as many points as threads, each thread takes one point, and none waits for another before all are taken.
   if (enough)
     pool->run(members, members, kNoCoreLimit, [&](int64_t first, int64_t last, int) {
       for (int64_t m = first; m < last; ++m) body(static_cast<int>(m));

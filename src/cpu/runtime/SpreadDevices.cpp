@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a device polls for messages without pausing: the typical latency between hosts.
+/// How long a device polls for messages without pausing, about the latency between hosts.
 constexpr std::chrono::microseconds kSpinForMessages{100};
 constexpr std::chrono::microseconds kPause{20};
 constexpr uint64_t kFault = 1;
@@ -56,7 +56,7 @@ ProcessDeviceGroup::ProcessDeviceGroup(const ProcessSpread& spread, int devicesH
 ProcessDeviceGroup::~ProcessDeviceGroup() = default;
 
 void ProcessDeviceGroup::setMemory(int device, std::vector<Region> regions) {
-  // Only copies to other processes write there: most of its pages are never allocated.
+  // Only copies to other processes write there, so most of its pages are never allocated.
   constexpr int64_t kPage = 4096;
   int64_t bytes = 0;
   for (const Region& r : regions) bytes += (r.bytes + kPage) / kPage * kPage;
@@ -146,7 +146,8 @@ Status ProcessDeviceGroup::deliver(int /*from*/, ByteReader& r) {
   if (!isHere(device)) return smalti::fail(unfit("a message to device " + std::to_string(device)));
   const std::vector<Region>& memory = memory_[static_cast<size_t>(device - first_)];
   if (kind == Kind::signal) return raise(r, memory);
-  // The data is delivered first, although the semaphore precedes it in the message: the semaphore announces the data.
+  // The data is delivered first, although the semaphore precedes it in the message, since the semaphore announces the
+  // data.
   ByteReader semaphore = r;
   for (int i = 0; i < 3; ++i) (void)r.get<int64_t>();
   if (Status ok = deliverPut(r, memory); !ok) return ok;

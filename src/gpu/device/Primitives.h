@@ -82,8 +82,8 @@ class Primitives {
   /// setmaxnreg.inc, setmaxnreg.dec).
   void raiseRegisterLimit(Builder&, int count);
   void lowerRegisterLimit(Builder&, int count);
-  /// A copy of the i32 that the compiler cannot see through: what is computed from it is not hoisted out of loops,
-  /// where it would occupy registers.
+  /// A copy of the i32 that the compiler cannot see through, so that values computed from it are not hoisted out of
+  /// loops, where they would occupy registers.
   Reg opaqueCopy(Builder&, Reg number);
   /// A copy of the i32, which must be equal in all threads of the warp, that ptxas knows to be uniform and may keep in
   /// a uniform register (PTX ISA, shfl.sync.idx).

@@ -1,4 +1,4 @@
-// The CUDA driver, loaded while the program runs: the same program runs on machines without one.
+// The CUDA driver, loaded while the program runs, so that the same program runs on machines without a driver.
 //
 // cuGetProcAddress finds its functions, each in the version whose signature is declared here (CUDA Driver API, "Driver
 // Entry Point Access").

@@ -16,7 +16,8 @@ namespace {
 
 // CUdevice_attribute, CUfunction_attribute, CUjit_option of cuda.h.
 constexpr int kProcessors = 16, kDynamicShared = 8, kErrorLog = 5, kErrorLogBytes = 6;
-/// Iterations of loops in a block, more than anybody would wait for: a kernel that does not end would block the GPU.
+/// Most iterations of loops in a block, more than anybody would wait for. A kernel that does not end would block the
+/// GPU.
 constexpr int64_t kMaxIterations = int64_t{1} << 40;
 
 class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<LoadedKernel> {

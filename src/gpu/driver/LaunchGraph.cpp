@@ -20,7 +20,7 @@ Result<std::unique_ptr<LaunchGraph>> LaunchGraph::capture(const CudaGpu& gpu,
   Status ok = driver.check(call.captureBegin(stream, kThreadLocal), "capture a graph");
   if (ok) {
     ok = enqueue(stream);
-    // Even after an error: otherwise the stream stays in capture.
+    // Even after an error, since the stream would otherwise stay in capture.
     Status ended = driver.check(call.captureEnd(stream, &graph), "capture a graph");
     if (ok) ok = std::move(ended);
   }

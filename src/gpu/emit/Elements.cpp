@@ -320,7 +320,7 @@ Reg GpuLowering::scalarFrom(mlir::Value v, llvm::DenseMap<mlir::Value, Reg>& kno
   return known[v] = compute({b, *op, operands, in, elementDType(v.getType())});
 }
 
-/// Clamps the indices to the ref: the step that they belong to checks them and ends the call.
+/// Clamps the indices to the ref. The step that they belong to checks them and ends the call.
 Reg GpuLowering::scalarLoadedFrom(mlir::Operation& load, llvm::DenseMap<mlir::Value, Reg>& known) {
   if (!hasRef(load.getOperand(0))) return nullptr;
   const View& from = ref(load.getOperand(0));

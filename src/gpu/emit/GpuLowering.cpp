@@ -13,7 +13,7 @@
 namespace smalti::gpu {
 namespace {
 
-/// The largest value in shared memory, in bytes: larger ones would leave no room for others. Chosen, not measured.
+/// The largest value in shared memory, in bytes; larger values would leave no room for others. Chosen, not measured.
 constexpr int64_t kMaxSharedBytes = 32 << 10;
 
 }  // namespace

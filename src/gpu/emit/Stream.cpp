@@ -279,7 +279,7 @@ void Stream::copyAll(Reg first, Reg points, Reg step) {
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   b_.CreateCondBr(get(more_, b_.getInt1Ty()), wait, after);
-  // Stages are free at first: the phase before the first one has ended.
+  // Stages are free at first, since the phase before the first one has ended.
   b_.SetInsertPoint(wait);
   Reg parity = b_.CreateXor(get(fills_.parity), number(1));
   b_.CreateCondBr(l_.device.mbarrierTest(b_, mbarrier(false, get(fills_.stage)), parity), copy, waitOn);

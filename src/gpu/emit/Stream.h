@@ -54,7 +54,7 @@ class Stream {
   Reg next(bool forGroups);
   /// Ends the use of that chunk, whose stage is then released by `release`.
   void advance();
-  /// This warp has read the last chunk that `advance` ended: its stage may be filled again.
+  /// Tells that this warp has read the last chunk that `advance` ended, whose stage may then be filled again.
   void release();
 
  private:

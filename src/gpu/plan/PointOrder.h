@@ -24,7 +24,7 @@ struct PointOrder {
   int64_t group = 0;
 };
 
-/// Only kernels with products have groups: they use blocks of inputs again along one of the axes.
+/// Only kernels with products have groups, since they use blocks of inputs again along one of the axes.
 PointOrder planPoints(const KernelPackage&, const cpu::GridPlan&, const RegisterPlan&);
 
 }  // namespace smalti::gpu

@@ -84,7 +84,7 @@ int threadsForProduct(const ProductShape& s, const Architecture& architecture) {
   constexpr int64_t kRowsOfTwoGroups = 2 * 64;
   if (s.m * s.n < kFor128Threads || s.m < kRowsOfTwoGroups) return 128;
   const bool groups = architecture.hasWgmma && !s.exact;
-  // Warps also need registers for operands: if possible, 64 sums per thread instead of 128.
+  // Warps also need registers for operands, so 64 sums per thread are better than 128.
   return !groups && !s.exact && s.m * s.n > kFor256Threads && s.m * s.n <= kFor512Threads ? 512 : 256;
 }
 

@@ -63,7 +63,7 @@ class Search {
     return {last[0], last[1]};
   }
 
-  /// The searched dimension is contiguous: each lane searches with a stride, then lanes are compared.
+  /// For a contiguous dimension. Each lane searches with a stride, then lanes are compared.
   void row(Reg outer) {
     int lanes = l_.processor.lanes(4);
     while (lanes > s_.n) lanes /= 2;
@@ -102,7 +102,7 @@ class Search {
     return choose(b_.CreateOr(beats(c.value, a.value), earlier), c, a);
   }
 
-  /// Columns are searched in parallel.
+  /// For another dimension. Columns are searched in parallel.
   void columns(Reg outer) {
     Reg base = b_.CreateMul(outer, l_.index(s_.n * s_.inner)), target = b_.CreateMul(outer, l_.index(s_.inner));
     forColumns(l_, s_.inner, l_.processor.lanes(4), [&](Reg start, int lanes, Reg mask) {

@@ -1,4 +1,4 @@
-// tpu.iota over several dimensions: their row-major index. Of one dimension it is an op of nests.
+// tpu.iota over several dimensions, whose elements are row-major indices. Nests compute tpu.iota over one dimension.
 #include <array>
 
 #include "cpu/emit/ops/Columns.h"

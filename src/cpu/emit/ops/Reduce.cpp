@@ -1,4 +1,5 @@
-// Reductions that no nest contains: of narrow floats over rows, with an accumulator that is not a splat, to a scalar.
+// Reductions that no nest contains: over rows of narrow floats, with an accumulator that is not a splat, or to a
+// scalar.
 #include <algorithm>
 #include <array>
 

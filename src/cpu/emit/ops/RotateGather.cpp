@@ -100,7 +100,7 @@ NativeResult lowerGather(NativeLowering& l, mlir::Operation& op) {
   const auto row = [&](Reg sourceBase, Reg targetBase) {
     forColumns(l, shape[last], l.processor.lanes(4), [&](Reg start, int lanes, Reg mask) {
       Reg position = b.CreateAdd(targetBase, start);
-      // Unsigned: of fewer than 32 bits it is below 2^32 anyway.
+      // As an unsigned number; a number of fewer than 32 bits is below 2^32 anyway.
       Reg index = loadElements(b, indexType, elementAt(l, indices, position), lanes, mask);
       auto* narrow = b.getInt32Ty();
       auto as = [&](llvm::Type* t) {

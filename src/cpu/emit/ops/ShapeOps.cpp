@@ -9,7 +9,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// A view of the operand that nothing overwrites while the result lives: the memory of a ref is copied.
+/// A view of the operand that nothing overwrites while the result lives. The memory of a ref is therefore copied.
 View stableView(NativeLowering& l, mlir::Value v) {
   View view = l.view(v);
   return view.memory == View::kValue ? view : l.denseCopy(view);

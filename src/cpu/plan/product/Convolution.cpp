@@ -7,7 +7,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// A copy is emitted for each window position: more positions would bloat the code for little gain.
+/// Most window positions. A copy is emitted for each, so more would bloat the code for little gain.
 constexpr int64_t kMaxTaps = 64;
 constexpr int64_t kMaxWindowBytes = 64 << 20;
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kMaxRowsToKeep = 512;
 /// The most bytes of packed B that are cached.
 constexpr int64_t kMaxKeptBytes = 8 << 20;
-/// Bytes of a page: hardware prefetching stops at its end, so that shorter streams gain nothing.
+/// Bytes of a page. Hardware prefetching stops at its end, so shorter streams gain nothing.
 constexpr int64_t kPageBytes = 4 << 10;
 /// How far rows of B are prefetched.
 constexpr int64_t kBytesAhead = 8 << 10;

@@ -37,8 +37,8 @@ enum class PacksB : uint8_t { never, always, byDistance };  // byDistance: depen
 
 /// The number of rows of B that are prefetched ahead; 0: none.
 struct RowPrefetch {
-  int64_t acrossSteps = 0;  ///< of a block whose successor, which the next grid step reads, is known
-  int64_t withinBlock = 0;  ///< of another block
+  int64_t acrossSteps = 0;  ///< if the block that the next grid step reads is known
+  int64_t withinBlock = 0;  ///< otherwise
   bool operator==(const RowPrefetch&) const = default;
 };
 
@@ -51,7 +51,7 @@ struct PackedPlan {
 };
 
 struct ProductPlan {
-  GemmShape shape;   ///< with `cachesPackedB` as decided
+  GemmShape shape;   ///< `cachesPackedB` as decided
   std::string of{};  ///< the op that the product is part of; empty: it is a tpu.matmul
 
   // ---- skinny products read B once, in place

@@ -24,7 +24,7 @@ llvm::SmallVector<llvm::Type*, 8> copyParameters(llvm::Module& module, int sizes
   return types;
 }
 
-/// Group vectors of elements, one word per lane: the first one's in the low bits.
+/// Joins `group` vectors of elements to one of words; the elements of the first vector become the low bits.
 Value* wordsOfVectors(Ir& ir, const Values& rows, int lanes) {
   auto* wordType = ir.vectorOf(ir.b.getInt32Ty(), lanes);
   if (rows.size() == 1) return rows[0];

@@ -6,7 +6,7 @@
 
 namespace smalti::cpu {
 
-/// The conversion: elements of `from` become `to`, `group` of them form a word.
+/// The conversion of elements from `from` to `to`; `group` elements form a word.
 struct PackSpec {
   DType from = DType::f32;
   PackedElement to = PackedElement::f32;

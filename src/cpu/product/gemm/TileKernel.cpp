@@ -16,7 +16,7 @@ namespace {
 
 using llvm::Value;
 
-/// Which register is what: tiles of C by rows and columns, of A by rows, of B by columns.
+/// Numbers of the tile registers: C by rows and columns, A by rows, B by columns.
 constexpr int registerOfC(int row, int column) { return 2 * row + column; }
 constexpr int registerOfA(int row) { return 4 + row; }
 constexpr int registerOfB(int column) { return 6 + column; }

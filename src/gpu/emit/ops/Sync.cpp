@@ -12,7 +12,7 @@ namespace {
 const llvm::Align kCountAlign(8);
 
 const View* refOf(GpuLowering& l, mlir::Value v) { return v && l.hasRef(v) ? &l.ref(v) : nullptr; }
-/// One semaphore: its 64-bit count.
+/// The 64-bit count of one semaphore; null: `v` is not one semaphore.
 std::optional<View> semaphoreOf(GpuLowering& l, mlir::Value v) {
   const View* view = refOf(l, v);
   if (!view || view->dynamic() || !is_semaphore(view->dtype) || view->elements() != 1) return std::nullopt;
@@ -135,7 +135,7 @@ NativeResult copyElements(GpuLowering& l, const View& source, const View& target
     move(l, from, to);
     return {};
   }
-  // They may overlap: everything is read before anything is written.
+  // They may overlap, so all elements are read before any is written.
   if (from.dynamic() || to.dynamic() || from.extendsPast() || to.extendsPast())
     return unsupported("a copy of a dynamic size inside of one array");
   const View temporary = l.allocate(from.dtype, from.shape);
@@ -176,7 +176,7 @@ NativeResult copyBits(GpuLowering& l, const cpu::PackedView& source, const cpu::
     copyPacked(l, from, to);
     return l.status;
   }
-  // They may overlap: everything is read before anything is written.
+  // They may overlap, so all elements are read before any is written.
   if (from.cells.dynamic() || to.cells.dynamic()) return unsupported("a copy of a dynamic size inside of one array");
   const View temporary = gatherPacked(l, from);
   copyPacked(l, cpu::unpacked(temporary), to);
@@ -201,7 +201,8 @@ NativeResult lowerEnqueue(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
-/// Segments as enqueue_dma's; `wait_target` says whose arrival is awaited: the target's, or the source's departure.
+/// Segments as for enqueue_dma. `wait_target`: waits until the target has arrived, otherwise until the source has been
+/// sent.
 NativeResult lowerWaitDma(GpuLowering& l, mlir::Operation& op) {
   const OperandSegments s(op);
   const bool target = !op.hasAttr("wait_target") || boolAttribute(op, "wait_target");
