@@ -1,5 +1,5 @@
-// Allocates the memory of values between loop nests while code is emitted: constant offsets into one block of memory per
-// thread.
+// Allocates the memory of values between loop nests while code is emitted: constant offsets into one block of memory
+// per thread.
 #pragma once
 
 #include <cstdint>

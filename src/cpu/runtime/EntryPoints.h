@@ -5,8 +5,8 @@
 
 #include "cpu/emit/InterpreterFallback.h"
 #include "cpu/jit/Jit.h"
-#include "cpu/runtime/Devices.h"
 #include "cpu/runtime/CallLimits.h"
+#include "cpu/runtime/Devices.h"
 #include "cpu/runtime/OutsideReads.h"
 #include "cpu/runtime/Stamps.h"
 
