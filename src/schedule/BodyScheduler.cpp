@@ -35,10 +35,10 @@ bool BodyScheduler::isNeededLater(mlir::Value v) const {
   return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) { return !isDone(user); });
 }
 
-bool BodyScheduler::isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const {
+bool BodyScheduler::isLiveOut(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const {
   return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) {
     if (isDone(user) || here.contains(user)) return false;
-    return !isRematerializableShapeOp(*user) || user->getNumResults() != 1 || isNeededBeyond(user->getResult(0), here);
+    return !isRematerializableShapeOp(*user) || user->getNumResults() != 1 || isLiveOut(user->getResult(0), here);
   });
 }
 

@@ -39,7 +39,7 @@ class BodyScheduler {
 
   // ---- uses of values
   /// Whether an op that is neither computed nor in `here` needs the value, possibly through rematerializable ops.
-  bool isNeededBeyond(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const;
+  bool isLiveOut(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const;
   /// Position of the last op that needs the value, possibly through rematerializable ops.
   int lastNeed(mlir::Value) const;
 

@@ -154,7 +154,7 @@ NestPlan reuseBuffers(NestPlan plan, const NestContext& c) {
       // The next iteration of a loop needs values from outside the loop, too.
       if (!own || mlir::Value(value).getParentBlock() != r.value.getParentBlock() || taken.contains(value) ||
           !old.isReusable || !old.isDense || num_elements(old.shape) != num_elements(buffer.shape) ||
-          storage_bytes(old.dtype) != storage_bytes(buffer.dtype) || c.body.isNeededBeyond(value, here) ||
+          storage_bytes(old.dtype) != storage_bytes(buffer.dtype) || c.body.isLiveOut(value, here) ||
           !isReadBefore(value, r))
         continue;
       taken.insert(value);

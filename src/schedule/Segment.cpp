@@ -255,8 +255,8 @@ class NestSequence : public Surroundings {
     return made == made_.end() ? outside_.stored(v) : made->second;
   }
   /// `computed_` includes the ops of the nest that is being planned.
-  bool isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>&) const override {
-    return outside_.isNeededBeyond(v, computed_);
+  bool isLiveOut(mlir::Value v, const llvm::DenseSet<mlir::Operation*>&) const override {
+    return outside_.isLiveOut(v, computed_);
   }
   DType storageDType(mlir::Value v) const override { return outside_.storageDType(v); }
   RowSchedule scheduleRows(const NestFacts& facts, const std::function<int64_t(size_t)>& cost) const override {

@@ -25,7 +25,7 @@ class Surroundings {
   /// The value's memory; nullopt: it is not in memory yet.
   virtual std::optional<StoredValue> stored(mlir::Value) const = 0;
   /// Whether an op that is neither computed nor in `here` needs the value, possibly through rematerializable ops.
-  virtual bool isNeededBeyond(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const = 0;
+  virtual bool isLiveOut(mlir::Value, const llvm::DenseSet<mlir::Operation*>& here) const = 0;
   /// The element type of a buffer for the value: its own, or a wider one that suits all of its users better.
   virtual DType storageDType(mlir::Value) const = 0;
   /// The target's schedule for a nest's rows. `cost(i)`: approximate number of instructions per element of root i.

@@ -21,7 +21,7 @@ namespace smalti::cpu {
 namespace {
 
 /// An attribute's element in storage form.
-uint64_t storageBits(mlir::Attribute attribute) {
+uint64_t bitsOf(mlir::Attribute attribute) {
   if (auto f = llvm::dyn_cast<mlir::FloatAttr>(attribute)) return f.getValue().bitcastToAPInt().getZExtValue();
   if (auto i = llvm::dyn_cast<mlir::IntegerAttr>(attribute)) {
     const llvm::APInt value = i.getValue();
@@ -35,7 +35,7 @@ uint64_t storageBits(mlir::Attribute attribute) {
 
 Reg splatConstant(Builder& b, mlir::Value v) {
   auto dense = llvm::cast<mlir::DenseElementsAttr>(v.getDefiningOp()->getAttr("value"));
-  const uint64_t bits = storageBits(dense.getSplatValue<mlir::Attribute>());
+  const uint64_t bits = bitsOf(dense.getSplatValue<mlir::Attribute>());
   return constantElement(b, elementDType(v.getType()), &bits);
 }
 
@@ -49,7 +49,7 @@ NativeLowering::~NativeLowering() = default;
 Reg NativeLowering::scalar(mlir::Value v) {
   if (auto known = scalars_.find(v); known != scalars_.end()) return known->second;
   if (auto op = v.getDefiningOp<mlir::arith::ConstantOp>()) {
-    const uint64_t bits = storageBits(op->getAttr("value"));
+    const uint64_t bits = bitsOf(op->getAttr("value"));
     return constantElement(b, elementDType(v.getType()), &bits);
   }
   return nullptr;
@@ -117,7 +117,7 @@ View NativeLowering::view(mlir::Value v) {
     auto dense = llvm::cast<mlir::DenseElementsAttr>(op->getAttr("value"));
     std::string bytes;
     for (mlir::Attribute a : dense.getValues<mlir::Attribute>()) {
-      const uint64_t bits = storageBits(a);
+      const uint64_t bits = bitsOf(a);
       bytes.append(reinterpret_cast<const char*>(&bits), static_cast<size_t>(storage_bytes(t)));
     }
     auto* data = llvm::ConstantDataArray::getString(b.getContext(), bytes, false);

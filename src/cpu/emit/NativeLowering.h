@@ -73,7 +73,7 @@ class NativeLowering {
   };
   std::map<std::string, PackedB> packedB;
   /// Concatenations whose blocks the only user, a product, reads directly (ConcatOperand.h).
-  llvm::DenseMap<mlir::Value, std::vector<View>> blocks;
+  llvm::DenseMap<mlir::Value, std::vector<View>> concatOperands;
 
   // ---- values
   Reg scalar(mlir::Value);

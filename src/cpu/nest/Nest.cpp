@@ -238,7 +238,7 @@ class NestEmitter {
     for (const RowValue& d : loop.divisors) {
       Reg divisor = values_.eval(d.value, d.map, {l_.index(0), 1, nullptr});
       if (!divisor) return nullptr;
-      useful = b_.CreateAnd(useful, hasAccurateReciprocal(b_, divisor));
+      useful = b_.CreateAnd(useful, emitIsReciprocalAccurate(b_, divisor));
       at_.reciprocals.push_back({d, b_.CreateFDiv(llvm::ConstantFP::get(divisor->getType(), 1.0), divisor)});
     }
     return useful;

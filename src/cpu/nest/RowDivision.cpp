@@ -9,7 +9,7 @@ Reg fma(Builder& b, Reg x, Reg y, Reg z) { return b.CreateIntrinsic(x->getType()
 
 }  // namespace
 
-Reg hasAccurateReciprocal(Builder& b, Reg divisor) {
+Reg emitIsReciprocalAccurate(Builder& b, Reg divisor) {
   return b.CreateAnd(b.CreateFCmpOGT(divisor, llvm::ConstantFP::get(divisor->getType(), 0x1p-125)),
                      b.CreateFCmpOLT(divisor, llvm::ConstantFP::get(divisor->getType(), 0x1p125)));
 }

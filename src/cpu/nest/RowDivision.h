@@ -7,7 +7,7 @@
 namespace smalti::cpu {
 
 /// Whether a scalar f32 is positive, and neither it nor its reciprocal is 0, infinite, NaN or close to these.
-Reg hasAccurateReciprocal(Builder&, Reg divisor);
+Reg emitIsReciprocalAccurate(Builder&, Reg divisor);
 /// x / divisor of vectors for such divisors. Correctly rounded; if x is so small that a residual is denormal, the last
 /// bit may differ.
 Reg quotientByInverse(Builder&, Reg x, Reg divisor, Reg inverse);

@@ -33,7 +33,7 @@ class BodyPlanner : public schedule::Surroundings {
   std::vector<KnownNumber> gridBounds;
   std::optional<MemoryView> barrier;  ///< the barrier semaphore, if the kernel uses it
   /// Concatenations whose blocks the only user, a product, reads directly.
-  llvm::DenseMap<mlir::Value, std::vector<MemoryView>> blocks;
+  llvm::DenseMap<mlir::Value, std::vector<MemoryView>> concatOperands;
 
   // ---- values
   void setScalar(mlir::Value v) { scalars_.insert(v); }
@@ -81,8 +81,8 @@ class BodyPlanner : public schedule::Surroundings {
 
   // ---- schedule::Surroundings
   std::optional<schedule::StoredValue> stored(mlir::Value) const override;
-  bool isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const override {
-    return scheduler.isNeededBeyond(v, here);
+  bool isLiveOut(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const override {
+    return scheduler.isLiveOut(v, here);
   }
   DType storageDType(mlir::Value) const override;
   schedule::RowSchedule scheduleRows(const schedule::NestFacts&,

@@ -71,12 +71,12 @@ class MatmulPlanner {
       if (auto ok = chooseDestination(shape); !ok) return ok;
     p_.flush();
     if (!made_.destination && made_.accumulates) p_.view(op_.getOperand(2));
-    if (const auto blocks = p_.blocks.find(op_.getOperand(1)); blocks != p_.blocks.end()) {
+    if (const auto blocks = p_.concatOperands.find(op_.getOperand(1)); blocks != p_.concatOperands.end()) {
       const MemoryView lhs = p_.view(op_.getOperand(0));  // which may be stored as f32 (StorageDType.h)
       productOfBlocks(*lhsSide, *rhsSide, lhs, std::vector(blocks->second),
                       {shape[0], shape[1], rhsShape[static_cast<size_t>(dims_.rhsContracting[0])], lhs.dtype,
                        blocks->second[0].dtype, sum, false, false, made_.accumulates});
-      p_.blocks.erase(op_.getOperand(1));
+      p_.concatOperands.erase(op_.getOperand(1));
       return finish(out, shape);
     }
     MemoryView lhs = multiplied(p_, op_.getOperand(0), op_.getOperand(1), out),
@@ -174,12 +174,12 @@ class MatmulPlanner {
   /// Whether a deferred load, of an operand or for an op after the store, may read memory that the product overwrites.
   /// (The other operand of the addition is read element by element as it is overwritten.)
   bool readsTarget(const ProductStore& destination, const MemoryView& box) const {
-    if (const auto blocks = p_.blocks.find(op_.getOperand(1)); blocks != p_.blocks.end())
+    if (const auto blocks = p_.concatOperands.find(op_.getOperand(1)); blocks != p_.concatOperands.end())
       if (llvm::any_of(blocks->second, [&](const MemoryView& block) { return mayOverlap(block, box); })) return true;
     if (roundsRight(op_) && mayOverlap(p_.view(op_.getOperand(1)), box)) return true;
     const llvm::DenseSet<mlir::Operation*> chain(destination.chain.begin(), destination.chain.end());
     return llvm::any_of(p_.scheduler.pending(), [&](const ScheduledOp& o) {
-      return o.isLoad() && mayOverlap(p_.boxOf(o.op), box) && p_.scheduler.isNeededBeyond(o.op->getResult(0), chain);
+      return o.isLoad() && mayOverlap(p_.boxOf(o.op), box) && p_.scheduler.isLiveOut(o.op->getResult(0), chain);
     });
   }
 

@@ -75,7 +75,7 @@ NativeResult planFromMemoryIf(BodyPlanner& p, mlir::Operation& op) {
 NativeResult planConcatenate(BodyPlanner& p, mlir::Operation& op) {
   if (!isReadInBlocks(op)) return planFromMemory(p, op);
   p.flush();
-  for (const mlir::Value block : op.getOperands()) p.blocks[op.getResult(0)].push_back(p.view(block));
+  for (const mlir::Value block : op.getOperands()) p.concatOperands[op.getResult(0)].push_back(p.view(block));
   return {};
 }
 

@@ -74,13 +74,13 @@ class MatmulLowering {
       result = l_.allocate(sum, shape);
       if (plan_.accumulates) startFrom(l_, l_.view(op_.getOperand(2)), result);
     }
-    if (auto blocks = l_.blocks.find(op_.getOperand(1)); blocks != l_.blocks.end()) {
+    if (auto blocks = l_.concatOperands.find(op_.getOperand(1)); blocks != l_.concatOperands.end()) {
       const View lhs = l_.view(op_.getOperand(0));  // which may be stored as f32 (StorageDType.h)
       if (plan_.joinsBlocks)
         productOfBlocks(*lhsSide, *rhsSide, lhs, blocks->second, result);
       else
         productsOfBlocks(*lhsSide, *rhsSide, lhs, blocks->second, result);
-      l_.blocks.erase(blocks);
+      l_.concatOperands.erase(blocks);
       if (!plan_.destination) l_.setView(op_.getResult(0), std::move(result));
       return std::move(status_);
     }

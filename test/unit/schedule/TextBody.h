@@ -24,8 +24,8 @@ struct Facts : Surroundings {
     const auto at = values.find(v);
     return at == values.end() ? std::nullopt : std::optional(at->second);
   }
-  bool isNeededBeyond(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const override {
-    return scheduler->isNeededBeyond(v, here);
+  bool isLiveOut(mlir::Value v, const llvm::DenseSet<mlir::Operation*>& here) const override {
+    return scheduler->isLiveOut(v, here);
   }
   DType storageDType(mlir::Value v) const override { return elementDType(v.getType()); }
   RowSchedule scheduleRows(const NestFacts&, const std::function<int64_t(size_t)>&) const override { return rows; }

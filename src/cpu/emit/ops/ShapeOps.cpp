@@ -77,7 +77,7 @@ NativeResult lowerTranspose(NativeLowering& l, mlir::Operation& op) {
 
 NativeResult lowerConcatenate(NativeLowering& l, mlir::Operation& op) {
   if (isReadInBlocks(op)) {
-    for (mlir::Value block : op.getOperands()) l.blocks[op.getResult(0)].push_back(l.view(block));
+    for (mlir::Value block : op.getOperands()) l.concatOperands[op.getResult(0)].push_back(l.view(block));
     return {};
   }
   const auto dimension = static_cast<size_t>(integerAttribute(op, "dimension", -1));
