@@ -1,4 +1,5 @@
-// Control flow inside kernels (I1–I5), and the position of a program in the grid.
+// Control flow inside kernels (I1–I5), and the position of a program in the grid. Error of all that becomes part of a
+// kernel or of a traced function: SM7106 (a function that calls itself without end).
 #pragma once
 
 #include <array>
@@ -140,10 +141,11 @@ struct LoopOptions {
 };
 
 /// lax.fori_loop: carry = body(i, carry) for i in [lower, upper); returns the last carry, `init` if there are no steps.
-/// i is an i32; bounds are integer scalars, and may be traced; Refs may be written in `body`. Each carry keeps its
-/// shape and dtype; one that starts as a C++ number takes the dtype that `body` returns (S-I2). Errors: SM6121 (a bound
-/// that is no integer scalar, a step of 0 or beyond 32 bits, a negative `unroll`), SM6122 (`body` returns other types,
-/// or another number of arrays), SM6123 (`full_unroll` with a traced bound).
+/// i is an i32; bounds are integer scalars, and may be traced: then of a dtype that i32 contains. Refs may be written
+/// in `body`. Each carry keeps its shape and dtype; one that starts as a C++ number takes the dtype that `body` returns
+/// (S-I2). Errors: SM6121 (a bound that is no integer scalar or no i32, a step of 0 or beyond 32 bits, a negative
+/// `unroll`), SM6122 (`body` returns other types, or another number of arrays), SM6123 (`full_unroll` with a traced
+/// bound).
 template <class Body, class Init>
 auto fori_loop(const Operand& lower, const Operand& upper, Body&& body, const Init& init, LoopOptions options = {},
                Location at = Location::current()) {
@@ -191,7 +193,7 @@ using detail::ScanOptions;
 /// lax.scan: `auto [carry, y] = body(carry, x)` for each slice x of the arrays `xs` along axis 0, in this order (or the
 /// other way, `reverse`); returns the last carry and the stacked y. Carries, slices and results are Arrays, or arrays,
 /// pairs, tuples and vectors of them; without `xs` (an empty vector) a length is needed. Errors: SM6124 (no length, two
-/// lengths, a scalar in `xs`), SM6122 (`body` changes the type of a carry).
+/// lengths, one beyond 32 bits, a scalar in `xs`), SM6122 (`body` changes the type of a carry).
 template <class Body, class Init, class Xs>
 auto scan(Body&& body, const Init& init, const Xs& xs, ScanOptions options = {}, Location at = Location::current()) {
   using Y = std::decay_t<decltype(body(detail::unflatten({}, init), detail::unflatten({}, xs)).second)>;

@@ -18,7 +18,7 @@ namespace detail {
 Leaves run_jvp(const LeafFunction&, const Leaves& primals, const Leaves& tangents, const Location& at);
 struct PulledBack {
   Leaves results;
-  LeafFunction back;
+  std::function<Leaves(const Leaves& cotangents, const Location& at)> back;
 };
 PulledBack run_vjp(const LeafFunction&, const Leaves& primals, const Location& at);
 /// Results, then the gradients of the requested leaves.
@@ -69,10 +69,10 @@ auto vjp(const F& f, const A&... a) {
   auto flat = std::make_shared<detail::Flat<F, A...>>(f, at, a...);
   detail::PulledBack made = detail::run_vjp([flat](const detail::Leaves& x) { return (*flat)(x); }, flat->leaves(), at);
   using Result = typename detail::Flat<F, A...>::Result;
-  auto back = [flat, back = std::move(made.back)](const Result& cotangents) {
+  auto back = [flat, back = std::move(made.back)](const Result& cotangents, Location here = Location::current()) {
     detail::Leaves given;
     detail::append_leaves(cotangents, given);
-    auto all = flat->with(back(given));
+    auto all = flat->with(back(given, here));
     if constexpr (sizeof...(A) == 1)
       return std::get<0>(std::move(all));
     else
@@ -202,7 +202,8 @@ auto checkpoint(F f, Location at = Location::current()) {
 
 /// jax.custom_vjp: f with a custom derivative. `forward(arguments…)` returns a pair of f's results and residuals;
 /// `backward(residuals, cotangents)` returns the cotangents of arguments with arrays, a tuple if there are several;
-/// an Array() represents zero. Errors: SM7107 (cotangents of other types or of another number), SM7104 (forward mode).
+/// an Array() represents zero. Errors: SM7107 (cotangents of other types or of another number, results of `forward` of
+/// other types than those of f), SM7104 (forward mode).
 template <class F, class Forward, class Backward>
 auto custom_vjp(F f, Forward forward, Backward backward, Location at = Location::current()) {
   return [=](const auto&... a) {
@@ -235,8 +236,8 @@ auto custom_vjp(F f, Forward forward, Backward backward, Location at = Location:
 }
 
 /// jax.custom_jvp: `rule(primals, tangents)`, both tuples of all arguments (which hold arrays), returns a pair of f's
-/// results and their tangents, linear in the tangents. Errors: SM7107 (tangents of other types than the results),
-/// SM7102 (a rule that is not linear, in reverse mode).
+/// results and their tangents, linear in the tangents. Errors: SM7107 (results of other types than those of f, tangents
+/// of other types than the results), SM7102 (a rule that is not linear, in reverse mode).
 template <class F, class Rule>
 auto custom_jvp(F f, Rule rule, Location at = Location::current()) {
   return [=](const auto&... a) {

@@ -170,6 +170,13 @@ void products(std::vector<Case>& cases) {
       {"lax.dot_general(a, b, (((1,), (1,)), ((), ())), preferred_element_type=jnp.int32)",
        {numbers({32, 128}, DType::i8), numbers({1, 128}, DType::i8, 1)},
        [](auto& x) { return dot_general(x[0], x[1], {{1}, {1}, {}, {}}, {.preferred_element_type = DType::i32}); }});
+  const Array few = numbers({16, 128}, DType::f32), wide = numbers({128, 256}, DType::f32, 1);
+  cases.push_back({"jnp.matmul(a > 5, b > 5)", {few, wide}, [](auto& x) { return matmul(x[0] > 5, x[1] > 5); }});
+  cases.push_back({"jnp.matmul(a > 5, b > 5, preferred_element_type=jnp.int32)",
+                   {few, wide},
+                   [](auto& x) { return matmul(x[0] > 5, x[1] > 5, {.preferred_element_type = DType::i32}); },
+                   0,
+                   false});
   cases.push_back({"jnp.dot(a, b, preferred_element_type=jnp.int32)",
                    {numbers({32, 128}, DType::i8), numbers({128, 128}, DType::i8, 1)},
                    [](auto& x) { return dot(x[0], x[1], {.preferred_element_type = DType::i32}); }});

@@ -158,8 +158,7 @@ std::vector<Case> elementwiseCases() {
   }
   for (const DType t : {DType::i8, DType::i16, DType::i32, DType::u8, DType::u16, DType::u32}) {
     const Array a = special({32, 128}, t, 0), b = special({32, 128}, t, 1), n = numbers({32, 128}, t, 2);
-    for (const UnaryRow& row : kIntegers)
-      if (!is_unsigned_integer(t) || row.op != static_cast<Unary>(abs)) put(cases, row, a);
+    for (const UnaryRow& row : kIntegers) put(cases, row, a);
     for (const BinaryRow& row : kArithmetic) put(cases, row, a, b);
     for (const BinaryRow& row : kIntegerPairs) put(cases, row, n, divisors(b));
     for (const BinaryRow& row : kShifts) put(cases, row, a, astype(numbers({32, 128}, DType::u8, 1) % 8, t));

@@ -64,10 +64,11 @@ def test_other_verbs_refuse_it_by_name(smalti):
         assert (done.returncode, done.stderr) == (2, f"error[SM1000]: smalti {verb} does not accept --chip\n  help: {takes}\n")
 
 
+@pytest.mark.parametrize("chip", ["v55", ""])
 @pytest.mark.parametrize("verb", ["run", "check", "conform", "show", "describe", "export", "compile", "time", "report"])
-def test_an_unknown_chip_is_refused_before_anything_runs(smalti, verb):
-    done = smalti_does(smalti, verb, "add_grid_1d", "--chip", "v55", *(["--stage", "vmem"] if verb == "show" else []))
-    assert done.returncode in (2, 3) and "there is no chip 'v55'" in done.stderr and done.stdout == ""
+def test_an_unknown_chip_is_refused_before_anything_runs(smalti, verb, chip):
+    done = smalti_does(smalti, verb, "add_grid_1d", "--chip", chip, *(["--stage", "vmem"] if verb == "show" else []))
+    assert done.returncode in (2, 3) and f"there is no chip '{chip}'" in done.stderr and done.stdout == ""
 
 
 @pytest.mark.parametrize("verb", ["run", "describe", "conform", "cache", "env"])

@@ -52,6 +52,13 @@ def test_what_is_in_it(cache, tmp_path):
         "folder": f"{tmp_path}/.cache/smalti", "entries": 2, "bytes": 1500, "limit_bytes": 1 << 20}
 
 
+def test_looking_makes_no_folder(cache, tmp_path):
+    for words in [], ["--json"], ["--clear"]:
+        done = cache("--cache", f"{tmp_path}/kernels/below", *words)
+        assert (done.returncode, done.stderr) == (0, "") and f"{tmp_path}/kernels/below" in done.stdout
+    assert not (tmp_path / "kernels").exists()
+
+
 def test_clear_takes_kernels_only(cache, tmp_path):
     folder = tmp_path / ".cache/smalti"
     entry(folder, "a", 1000)

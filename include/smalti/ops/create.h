@@ -32,10 +32,10 @@ Array arange(int64_t n, DType dtype = DType::i32, Location at = Location::curren
 /// An array that owns a copy of these elements, in row-major order. T defines the dtype: float f32, double f64, int8_t
 /// i8 … uint64_t u64. Without a shape, of rank 1. Error SM6303: the shape has another number of elements.
 template <class T>
-Array array(std::span<const T> elements, Shape shape);
+Array array(std::span<const T> elements, Shape shape, Location at = Location::current());
 template <class T>
-Array array(const std::vector<T>& elements, Shape shape) {
-  return array(std::span<const T>(elements), std::move(shape));
+Array array(const std::vector<T>& elements, Shape shape, Location at = Location::current()) {
+  return array(std::span<const T>(elements), std::move(shape), at);
 }
 template <class T>
 Array array(const std::vector<T>& elements) {

@@ -20,7 +20,8 @@ struct DotOptions {
 
 /// jnp.dot: [m, k] × [k, n] -> [m, n], [k] × [k, n] -> [n], [m, k] × [k] -> [m], [k] × [k] -> []. The operands are
 /// converted to their promoted dtype (i32 × f32: both to f32), which the result has too, unless
-/// `preferred_element_type` is given: then they keep theirs. Floats are summed in f32, integers in i32.
+/// `preferred_element_type` is given: then they keep theirs. Floats are summed in f32, integers in i32. Two operands of
+/// pred give pred, "any of the terms"; with a number as `preferred_element_type` their elements are 0 and 1.
 /// Errors: SM6304 (sizes that do not match, other ranks).
 Array dot(const Operand& x, const Operand& y, DotOptions options = {});
 /// jnp.matmul: [batch…, m, k] × [batch…, k, n] -> [batch…, m, n]; batches broadcast, rank 1 is a vector. dtypes and

@@ -27,7 +27,7 @@ Array atan2(const Operand& y, const Operand& x);      ///< angle of (x, y) in [-
 Array nextafter(const Operand& x, const Operand& y);  ///< the next float from x towards y; y where they are equal
 
 Array negative(const Operand& x);  ///< of the smallest integer: itself
-Array abs(const Operand& x);       ///< of the smallest integer: itself
+Array abs(const Operand& x);       ///< of the smallest integer: itself; unsigned integers and pred stay
 Array sign(const Operand& x);      ///< -1, 0 or 1; of floats NaN, +0 and -0 stay
 Array square(const Operand& x);
 /// x to an integer power by squaring, in the dtype of x; a negative exponent gives 1 / x^-exponent, a float.

@@ -10,15 +10,16 @@
 
 namespace smalti {
 
-/// A threefry key: its two words, u32 scalars. From a Ref in SMEM that holds key data: `Key{keys[0], keys[1]}`.
+/// A threefry key: its two words, u32 scalars or C++ integers. From a Ref in SMEM that holds key data:
+/// `Key{keys[0], keys[1]}`. Errors: SM6302 (another dtype), SM6307 (not a scalar).
 struct Key {
   Array k0, k1;
-  Key(const Operand& k0, const Operand& k1) : k0(k0.array()), k1(k1.array()) {}
+  Key(const Operand& k0, const Operand& k1);
 };
 
 /// jax.random.key(seed) of an integer scalar, of which the low 32 bits count.
 Key random_key(const Operand& seed);
-/// `count` new keys (jax.random.split).
+/// `count` new keys (jax.random.split). Error SM6220: a negative count.
 std::vector<Key> split(const Key& key, int64_t count = 2, Location at = Location::current());
 /// A key for `data`, an integer scalar (jax.random.fold_in).
 Key fold_in(const Key& key, const Operand& data);
@@ -44,7 +45,7 @@ Array sample_block(const std::function<Array(const Key&, const Shape&)>& sampler
                    Shape tile_size, Shape total_size, std::vector<Operand> block_index = {},
                    Location at = Location::current());
 
-/// pred: true with probability p, in [0, 1].
+/// pred: true with probability p. As in JAX, all true if p is above 1, all false if it is below 0 or NaN.
 Array bernoulli(const Key& key, double p, Shape shape, Location at = Location::current());
 
 }  // namespace smalti

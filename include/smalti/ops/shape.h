@@ -22,9 +22,9 @@ Array squeeze(const Operand& x);
 Array squeeze(const Operand& x, std::vector<int64_t> axes);
 /// Parts one after the other along `axis`; they are converted to their promoted dtype (S-D5). Errors: SM6301 (another
 /// size differs), SM6307 (no parts).
-Array concatenate(const std::vector<Operand>& parts, int64_t axis = 0);
+Array concatenate(const std::vector<Operand>& parts, int64_t axis = 0, Location at = Location::current());
 /// Parts of one shape along a new axis. dtype and errors as for `concatenate`.
-Array stack(const std::vector<Operand>& parts, int64_t axis = 0);
+Array stack(const std::vector<Operand>& parts, int64_t axis = 0, Location at = Location::current());
 /// Elements [start, limit) by stride, per axis (lax.slice).
 Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> limits);
 Array slice(const Operand& x, std::vector<int64_t> starts, std::vector<int64_t> limits, std::vector<int64_t> strides);
@@ -40,6 +40,7 @@ Array repeat(const Operand& x, int64_t count, int64_t axis);
 /// the axis, so that -1 is the last element.
 Array take_along_axis(const Operand& x, const Operand& indices, int64_t axis);
 /// numpy.take: the slices of an axis at these indices, whose shape replaces the axis. Indices as for `take_along_axis`.
+/// Error SM6307: indices into an empty axis.
 Array take(const Operand& x, const Operand& indices, int64_t axis = 0);
 /// lax.dynamic_slice: starts are integer scalars, one per axis, and may be computed; one outside is moved inside.
 Array dynamic_slice(const Operand& x, const std::vector<Operand>& starts, Shape sizes);

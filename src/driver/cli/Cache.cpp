@@ -1,4 +1,6 @@
 // smalti cache: the folder of compiled kernels.
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "cpu/cache/CompileCache.h"
@@ -8,6 +10,13 @@
 
 namespace smalti::cli {
 namespace {
+
+/// SM7002, as when a kernel would be stored; but the folder is not made.
+Status checkFolder(const cpu::CompileCache& cache) {
+  std::error_code error;
+  const bool exists = std::filesystem::exists(cache.folder(), error);
+  return !exists && !error ? cache.firstError() : cache.usable();
+}
 
 int cache(const Session& session, bool clear) {
   const Options& options = session.options.values;
@@ -20,7 +29,7 @@ int cache(const Session& session, bool clear) {
       session.print("no folder: compiled kernels are not kept\n");
     return kOk;
   }
-  if (Status usable = cache->usable(); !usable) return session.refuse(usable.error());
+  if (Status usable = checkFolder(*cache); !usable) return session.refuse(usable.error());
   const auto removed = clear ? cache->clear() : cpu::CompileCache::Usage{};
   const auto usage = cache->usage();
   if (session.json()) {

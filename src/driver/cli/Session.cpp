@@ -9,6 +9,7 @@
 
 #include "driver/term/Style.h"
 #include "machine/Machine.h"
+#include "tpu/chip/Chip.h"
 
 namespace smalti::cli {
 
@@ -47,6 +48,7 @@ std::string titleOf(OptionGroup group) {
 void Session::declare(CLI::App& app, const OptionRow& row) {
   const auto apply = [this, &row](const std::string& value) {
     Status status = options.set(row, value, Origin::commandLine, row.flag());
+    if (status && row.name == "chip" && value.empty()) status = fail(tpu::findChip(value).error());  // else: no chip
     if (!status && optionStatus) optionStatus = std::move(status);
   };
   CLI::Option* option = nullptr;

@@ -14,6 +14,7 @@
 #include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "lang/transform/ControlFlow.h"
+#include "lang/transform/Depth.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 
@@ -137,6 +138,7 @@ detail::Arrays detail::branch(const Operand& index, const std::vector<Branch>& b
     }
     return branches[std::min<int64_t>(std::max<int64_t>(i, 0), static_cast<int64_t>(branches.size()) - 1)]();
   }
+  const lang::Depth depth(at, lang::Depth::Of::control);
   // Branch i if index <= i, else those after it. The bodies run outside this op's place: they have their own.
   const auto choose = [&](auto& self, size_t first) -> Arrays {
     if (first + 1 == branches.size()) return branches[first]();

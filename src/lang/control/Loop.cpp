@@ -16,6 +16,7 @@
 #include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "lang/transform/ControlFlow.h"
+#include "lang/transform/Depth.h"
 #include "smalti/control.h"
 #include "smalti/ops.h"
 
@@ -210,6 +211,9 @@ Array plus(const Array& a, const Array& b, const Location& at) {
   return add(Operand(a, at), Operand(b, at)).with_weak_type(false);
 }
 
+/// Whether i32 contains all numbers of the dtype.
+bool fitsIndex(DType t) { return bit_width(t) < (is_unsigned_integer(t) ? 32 : 33); }
+
 /// A bound: an i32 scalar; error SM6121.
 Array bound(const Operand& x, std::string_view which) {
   if (x.rank() != 0 || !is_integer(x.dtype()))
@@ -219,7 +223,16 @@ Array bound(const Operand& x, std::string_view which) {
                   .need = "an integer scalar",
                   .have = x.array().type().str(),
                   .help = "convert it with astype(…, i32)"});
-  if (const auto known = lang::concreteInteger(x.array())) return number(*known, x.at());
+  const auto known = lang::concreteInteger(x.array());
+  if (known ? *known < INT32_MIN || *known > INT32_MAX : !fitsIndex(x.dtype()))
+    lang::refuse({.code = "SM6121",
+                  .message = fmt::format("the {} bound of a loop is not a number of i32", which),
+                  .place = {},
+                  .need = fmt::format("at least {} and at most {}", INT32_MIN, INT32_MAX),
+                  .have = known ? fmt::format("{}", *known) : x.array().type().str(),
+                  .help = known ? "count from 0, and add the start to the index in the body"
+                                : "convert it with astype(…, i32), which wraps larger numbers"});
+  if (known) return number(*known, x.at());
   return lang::convertTo(x.array(), DType::i32).with_weak_type(false);
 }
 
@@ -345,6 +358,7 @@ Arrays detail::fori_loop(const Operand& lower, const Operand& upper, int64_t ste
                     .help = "leave the option out for 1"});
   }
   if (lang::Tracer::isEager()) return loopNow(value(first), value(last), step, body, init, at);
+  const lang::Depth depth(at, lang::Depth::Of::control);
   if (step == 1) return unitLoop(first, last, unroll, body, init, at);
   // Counts iterations: i = lower + k * step, k < cdiv(upper - lower, step).
   Array iterations;
@@ -392,6 +406,7 @@ Arrays detail::while_loop(const std::function<Array(const Arrays&)>& condition,
       while (*predicate(carry).as<uint8_t>()) carry = checked(carries, body(carry), at);
       return carry;
     });
+  const lang::Depth depth(at, lang::Depth::Of::control);
   return carries.typed(settled([&] {
     Arrays start;
     {

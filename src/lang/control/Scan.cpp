@@ -11,6 +11,7 @@
 #include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Batch.h"
 #include "lang/transform/ControlFlow.h"
+#include "lang/transform/Depth.h"
 #include "smalti/control.h"
 #include "smalti/error.h"
 #include "smalti/ops.h"
@@ -41,8 +42,14 @@ std::vector<Array> runScan(const OpCall& call) {
   const Steps s(call);
   for (const Array& a : call.operands) checkConcrete(a);
   std::vector<Array> carry(call.operands.begin(), call.operands.begin() + s.numCarry), stacked;
-  for (size_t i = s.numCarry; i < call.settled->size(); ++i)
-    stacked.push_back(unwrap(Array::allocate((*call.settled)[i])));
+  for (size_t i = s.numCarry; i < call.settled->size(); ++i) {
+    auto made = Array::allocate((*call.settled)[i]);
+    if (!made) {
+      const SourceLocationScope place(call.at ? *call.at : Location{});
+      refuse(std::move(made.error()));
+    }
+    stacked.push_back(std::move(*made));
+  }
   for (int64_t k = 0; k < s.length; ++k) {
     const int64_t i = s.reverse ? s.length - 1 - k : k;
     std::vector<Array> inside = carry;
@@ -65,16 +72,21 @@ std::vector<Array> expandScan(const OpCall& call) {
   const Location at = call.at ? *call.at : Location{};
   std::vector<Array> init(call.operands.begin(), call.operands.begin() + s.numCarry);
   for (size_t i = s.numCarry; i < call.settled->size(); ++i)
-    init.push_back(zeros((*call.settled)[i].shape, (*call.settled)[i].dtype));
+    init.push_back(zeros((*call.settled)[i].shape, (*call.settled)[i].dtype, at));
   if (s.length == 0) return init;  // there is no slice that the body could take
   const auto body = [&](const Array& k, const std::vector<Array>& carried) {
-    const Array i = s.reverse ? subtract(astype(s.length - 1, DType::i32), k) : k;
+    Array i = k;
     std::vector<Array> inside(carried.begin(), carried.begin() + static_cast<ptrdiff_t>(s.numCarry));
-    for (size_t x = s.numCarry; x < call.operands.size(); ++x) {
-      const Array slice = dynamicSlice(call.operands[x], 0, i, 1);
-      inside.push_back(reshapeTo(slice, {slice.shape().begin() + 1, slice.shape().end()}));
+    {
+      const SourceLocationScope place(at);
+      if (s.reverse) i = subtract(astype(s.length - 1, DType::i32), k);
+      for (size_t x = s.numCarry; x < call.operands.size(); ++x) {
+        const Array slice = dynamicSlice(call.operands[x], 0, i, 1);
+        inside.push_back(reshapeTo(slice, {slice.shape().begin() + 1, slice.shape().end()}));
+      }
     }
     std::vector<Array> next = call.regions[0].body(inside);
+    const SourceLocationScope place(at);
     for (size_t y = s.numCarry; y < next.size(); ++y) {
       Shape one = next[y].shape();
       one.insert(one.begin(), 1);
@@ -141,6 +153,13 @@ int64_t lengthOf(const detail::Arrays& xs, std::optional<int64_t> length) {
                   .need = "an array to scan, or a length",
                   .have = length ? fmt::format("length {}", *length) : "neither",
                   .help = "pass {.length = n}, or use fori_loop"});
+  if (*length > INT32_MAX)
+    lang::refuse({.code = "SM6124",
+                  .message = "a scan has more steps than an i32 counts",
+                  .place = {},
+                  .need = counted(INT32_MAX, "step") + " at most",
+                  .have = fmt::format("{}", *length),
+                  .help = "put a loop inside the step of a shorter scan"});
   return *length;
 }
 
@@ -195,6 +214,7 @@ detail::Arrays detail::scan(const ScanBody& body, const Arrays& init, const Arra
     SourceLocationScope place(at);
     length = lengthOf(xs, options.length);
   }
+  const lang::Depth depth(at, lang::Depth::Of::control);
   // The types of the carries and of what a step gives. A body that changes the dtype of weakly typed carries is traced
   // again with these converted.
   Arrays carries = init;

@@ -13,6 +13,7 @@
 #include "lang/trace/KernelOnly.h"
 #include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
+#include "lang/transform/Depth.h"
 #include "smalti/memory.h"
 
 namespace smalti::lang {
@@ -118,6 +119,7 @@ detail::Arrays detail::run_scoped(const std::vector<MemoryRef>& types, const std
     SourceLocationScope place(at);
     trace = &lang::kernelTrace("run_scoped");
   }
+  const lang::Depth depth(at, lang::Depth::Of::control);
   for (const MemoryRef& t : types) {
     SourceLocationScope place(t.at);
     refs.emplace_back(ArrayType{t.dtype, t.shape}, checkedSpace(t));

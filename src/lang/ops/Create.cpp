@@ -128,7 +128,7 @@ Array broadcasted_iota(DType dtype, Shape shape, int64_t dimension, Location at)
 Array arange(int64_t n, DType dtype, Location at) { return broadcasted_iota(dtype, {n}, 0, at); }
 
 template <class T>
-Array array(std::span<const T> elements, Shape shape) {
+Array array(std::span<const T> elements, Shape shape, Location at) {
   constexpr DType t = std::is_same_v<T, float>      ? DType::f32
                       : std::is_same_v<T, double>   ? DType::f64
                       : std::is_same_v<T, int8_t>   ? DType::i8
@@ -139,6 +139,8 @@ Array array(std::span<const T> elements, Shape shape) {
                       : std::is_same_v<T, uint16_t> ? DType::u16
                       : std::is_same_v<T, uint32_t> ? DType::u32
                                                     : DType::u64;
+  SourceLocationScope place(at);
+  checkShape("array", shape);
   if (num_elements(shape) != static_cast<int64_t>(elements.size()))
     lang::refuse({.code = "SM6303",
                   .message = "an array is made from a different number of elements than its shape has",
@@ -150,15 +152,15 @@ Array array(std::span<const T> elements, Shape shape) {
   if (!elements.empty()) std::memcpy(a.data(), elements.data(), elements.size_bytes());
   return a;
 }
-template Array array(std::span<const float>, Shape);
-template Array array(std::span<const double>, Shape);
-template Array array(std::span<const int8_t>, Shape);
-template Array array(std::span<const int16_t>, Shape);
-template Array array(std::span<const int32_t>, Shape);
-template Array array(std::span<const int64_t>, Shape);
-template Array array(std::span<const uint8_t>, Shape);
-template Array array(std::span<const uint16_t>, Shape);
-template Array array(std::span<const uint32_t>, Shape);
-template Array array(std::span<const uint64_t>, Shape);
+template Array array(std::span<const float>, Shape, Location);
+template Array array(std::span<const double>, Shape, Location);
+template Array array(std::span<const int8_t>, Shape, Location);
+template Array array(std::span<const int16_t>, Shape, Location);
+template Array array(std::span<const int32_t>, Shape, Location);
+template Array array(std::span<const int64_t>, Shape, Location);
+template Array array(std::span<const uint8_t>, Shape, Location);
+template Array array(std::span<const uint16_t>, Shape, Location);
+template Array array(std::span<const uint32_t>, Shape, Location);
+template Array array(std::span<const uint64_t>, Shape, Location);
 
 }  // namespace smalti

@@ -16,6 +16,7 @@
 #include "lang/ops/Support.h"
 #include "lang/transform/rules/Sums.h"
 #include "plain/PlainEvaluators.h"
+#include "smalti/ops/elementwise.h"
 
 namespace smalti::lang {
 namespace {
@@ -160,8 +161,19 @@ Array dot_general(const Operand& x, const Operand& y, DotDimensionNumbers d, Dot
   // Operands keep their own narrow dtypes only when the result's is given (int8 × int8 → i32).
   const lang::Promoted p = lang::promote("dot_general", {&x, &y});
   const DType result = options.preferred_element_type.value_or(p.dtype);
-  const Array l = options.preferred_element_type ? x.array() : lang::convertTo(x.array(), p.dtype);
-  const Array r = options.preferred_element_type ? y.array() : lang::convertTo(y.array(), p.dtype);
+  if (p.dtype == DType::pred) {  // the number of terms that are true, which f32 does not round to 0
+    const auto numbers = [&](const Operand& o) {
+      return Operand(lang::convertTo(o.array(), result == DType::pred ? DType::f32 : result), o.at());
+    };
+    if (result != DType::pred) return dot_general(numbers(x), numbers(y), std::move(d), options);
+    options.preferred_element_type.reset();
+    return not_equal(dot_general(numbers(x), numbers(y), std::move(d), options), 0);
+  }
+  const auto operand = [&](const Operand& o, const Operand& other) {
+    const bool keeps = options.preferred_element_type && o.dtype() != DType::pred;
+    return keeps ? o.array() : lang::convertTo(o.array(), options.preferred_element_type ? other.dtype() : p.dtype);
+  };
+  const Array l = operand(x, y), r = operand(y, x);
   Shape shape;
   for (const int64_t a : d.lhs_batch) shape.push_back(x.shape()[a]);
   for (const int64_t a : plain::freeDims(x.shape().size(), d.lhs_batch, d.lhs_contracting))

@@ -434,7 +434,10 @@ Array integer_pow(const Operand& x, int exponent) {
 Array atan2(const Operand& y, const Operand& x) { return lang::binary(lang::kElementwiseOps["atan2"], y, x); }
 
 Array negative(const Operand& x) { return lang::unary(lang::kElementwiseOps["negate"], x); }
-Array abs(const Operand& x) { return lang::unary(lang::kElementwiseOps["abs"], x); }
+Array abs(const Operand& x) {
+  const bool isSigned = is_float(x.dtype()) || is_signed_integer(x.dtype());
+  return isSigned ? lang::unary(lang::kElementwiseOps["abs"], x) : x.array();
+}
 Array sign(const Operand& x) { return lang::unary(lang::kElementwiseOps["sign"], x); }
 Array square(const Operand& x) { return multiply(x, x); }
 Array exp(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["exponential"], x); }

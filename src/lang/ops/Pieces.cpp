@@ -162,8 +162,9 @@ Array lowerTriangle(std::string_view op, const Operand& x, int64_t k) {
 }
 
 /// Error SM6307 for an op that takes one or more arrays.
-void checkSome(std::string_view op, const std::vector<Operand>& parts) {
+void checkSome(std::string_view op, const std::vector<Operand>& parts, const Location& at) {
   if (!parts.empty()) return;
+  SourceLocationScope place(at);
   lang::refuse({.code = "SM6307",
                 .message = fmt::format("'{}' of no arrays", op),
                 .place = {},
@@ -184,8 +185,8 @@ std::vector<Array> promoted(std::string_view op, const std::vector<Operand>& par
 
 }  // namespace
 
-Array concatenate(const std::vector<Operand>& parts, int64_t axis) {
-  checkSome("concatenate", parts);
+Array concatenate(const std::vector<Operand>& parts, int64_t axis, Location at) {
+  checkSome("concatenate", parts, at);
   SourceLocationScope place(parts[0].at());
   axis = lang::checkedAxis("concatenate", axis, parts[0].rank());
   for (const Operand& p : parts) {
@@ -202,8 +203,8 @@ Array concatenate(const std::vector<Operand>& parts, int64_t axis) {
   return concatenateArrays(promoted("concatenate", parts), axis);
 }
 
-Array stack(const std::vector<Operand>& parts, int64_t axis) {
-  checkSome("stack", parts);
+Array stack(const std::vector<Operand>& parts, int64_t axis, Location at) {
+  checkSome("stack", parts, at);
   SourceLocationScope place(parts[0].at());
   axis = lang::checkedAxis("stack", axis, parts[0].rank() + 1);
   for (const Operand& p : parts)

@@ -111,6 +111,21 @@ double nextToMinusOne(DType t) { return -1 + std::ldexp(1.0, -mantissaBits(t) - 
 
 }  // namespace
 
+Key::Key(const Operand& k0, const Operand& k1) : k0(k0.array()), k1(k1.array()) {
+  for (const Operand* k : {&k0, &k1}) {
+    SourceLocationScope place(k->at());
+    if (k->dtype() != DType::u32 && !(is_integer(k->dtype()) && k->array().weak_type()))
+      lang::refuseDType("Key", k->dtype(), "u32, the words that key_data gives");
+    if (k->rank() != 0)
+      lang::refuse({.code = "SM6307",
+                    .message = "a word of a Key is not a scalar",
+                    .place = {},
+                    .need = "two scalars",
+                    .have = k->array().type().str(),
+                    .help = "index key data: Key{keys[0], keys[1]}"});
+  }
+}
+
 Key random_key(const Operand& seed) {
   SourceLocationScope place(seed.at());
   if (!is_integer(seed.dtype())) lang::refuseDType("random_key", seed.dtype(), "an integer");
@@ -119,6 +134,13 @@ Key random_key(const Operand& seed) {
 
 std::vector<Key> split(const Key& key, int64_t count, Location at) {
   SourceLocationScope place(at);
+  if (count < 0)
+    lang::refuse({.code = "SM6220",
+                  .message = "'split' of a key into a negative number of keys",
+                  .place = {},
+                  .need = "a count of at least 0",
+                  .have = fmt::format("{}", count),
+                  .help = "check how the count is computed"});
   std::vector<Key> keys;
   for (int64_t i = 0; i < count; ++i) {
     const auto [k0, k1] = threefry(key, full({}, 0, DType::u32), full({}, i, DType::u32));

@@ -173,6 +173,13 @@ Array take(const Operand& x, const Operand& indices, int64_t axis) {
   SourceLocationScope place(x.at());
   axis = lang::checkedAxis("take", axis, x.rank());
   if (!is_integer(indices.dtype())) lang::refuseDType("take", indices.dtype(), "integer indices");
+  if (x.shape()[axis] == 0 && indices.array().elements() > 0)
+    lang::refuse({.code = "SM6307",
+                  .message = "'take' of elements of an empty axis",
+                  .place = {},
+                  .need = "an axis with elements, or no indices",
+                  .have = fmt::format("axis {} of {}", axis, x.array().type().str()),
+                  .help = "check how the array is made"});
   Shape result = x.shape();
   result.erase(result.begin() + axis);
   result.insert(result.begin() + axis, indices.shape().begin(), indices.shape().end());

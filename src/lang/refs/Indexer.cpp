@@ -84,8 +84,9 @@ std::optional<int64_t> concreteInteger(const Array& a) {
   if (a.is_traced() || a.rank() != 0) return std::nullopt;
   switch (a.dtype()) {
     case DType::i64:
-    case DType::u64:
       return *a.as<int64_t>();
+    case DType::u64:  // no size or index is larger
+      return static_cast<int64_t>(std::min<uint64_t>(*a.as<uint64_t>(), INT64_MAX));
     case DType::i32:
       return *a.as<int32_t>();
     case DType::u32:

@@ -11,7 +11,7 @@
 
 namespace smalti::lang {
 
-/// The value of a scalar of integers or bool that is known while tracing.
+/// The value of a scalar of integers or bool that is known while tracing; the largest i64 for a u64 beyond it.
 std::optional<int64_t> concreteInteger(const Array&);
 
 struct AxisIndex {

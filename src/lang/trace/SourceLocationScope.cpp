@@ -27,6 +27,13 @@ SourceLocationScope::~SourceLocationScope() {
 RecordedLocationScope::RecordedLocationScope(const SourcePlace& place) : before_(std::exchange(tRecorded, &place)) {}
 RecordedLocationScope::~RecordedLocationScope() { tRecorded = before_; }
 
+UserCodeScope::UserCodeScope()
+    : place_(std::exchange(tPlace, std::nullopt)), recorded_(std::exchange(tRecorded, nullptr)) {}
+UserCodeScope::~UserCodeScope() {
+  tPlace = place_;
+  tRecorded = recorded_;
+}
+
 SourcePlace placeOf(const Location& at) {
   return {at.file_name(), static_cast<int>(at.line()), static_cast<int>(at.column())};
 }

@@ -1,6 +1,7 @@
 // The user's line of the op being run, for messages and module locations.
 #pragma once
 
+#include <optional>
 #include <source_location>
 
 #include "smalti/diagnostic.h"
@@ -30,6 +31,19 @@ class RecordedLocationScope {
 
  private:
   const SourcePlace* before_;
+};
+
+/// While a function of the user runs inside an op or a rule: its ops have places of their own again.
+class UserCodeScope {
+ public:
+  UserCodeScope();
+  ~UserCodeScope();
+  UserCodeScope(const UserCodeScope&) = delete;
+  UserCodeScope& operator=(const UserCodeScope&) = delete;
+
+ private:
+  std::optional<Location> place_;
+  const SourcePlace* recorded_;
 };
 
 /// The place of the op being run; unknown outside ops.

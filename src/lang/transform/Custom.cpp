@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Text.h"
 #include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 #include "lang/transform/Batch.h"
@@ -60,6 +61,7 @@ class LinearPart : public CustomFunction {
         operandOf.push_back(operandOf_[i - residuals_]);
       }
     const std::vector<ArrayType> types(call.results.begin(), call.results.end());
+    const SourceLocationScope place(at_);
     return linearizer.note(linear, types, [=, backward = backward_](std::span<const MaybeZero> cotangents) {
       std::vector<Array> given;
       for (size_t i = 0; i < types.size(); ++i) given.push_back(instantiated(cotangents[i], types[i]));
@@ -76,6 +78,27 @@ class LinearPart : public CustomFunction {
   Backward backward_;
   Location at_;
 };
+
+/// Error SM7107: a rule computes the function's results with other types than the function does.
+void checkResults(std::string_view rule, std::span<const Array> results, std::span<const ArrayType> types,
+                  const Location& at) {
+  const SourceLocationScope place(at);
+  if (results.size() != types.size())
+    refuse({.code = "SM7107",
+            .message = fmt::format("the {} gives another number of results than the function", rule),
+            .place = {},
+            .need = counted(types.size(), "result"),
+            .have = fmt::format("{}", results.size()),
+            .help = "compute in it what the function computes"});
+  for (size_t i = 0; i < types.size(); ++i)
+    if (results[i].type() != types[i])
+      refuse({.code = "SM7107",
+              .message = fmt::format("the {} gives another type than the function in result {}", rule, i),
+              .place = {},
+              .need = types[i].str(),
+              .have = results[i].type().str(),
+              .help = "compute in it what the function computes"});
+}
 
 [[noreturn]] void refuseNotLinear() {
   refuse({.code = "SM7102",
@@ -95,6 +118,7 @@ class CustomVjp : public CustomFunction {
 
   Differentiated jvp(const OpCall& call, std::span<const MaybeZero> tangents) const override {
     auto [results, residuals] = forward_(call.operands);
+    checkResults("forward function of a custom_vjp", results, call.results, at_);
     std::vector<Array> operands = residuals;
     std::vector<size_t> operandOf;
     for (size_t i = 0; i < tangents.size(); ++i)
@@ -158,13 +182,14 @@ class CustomVjp : public CustomFunction {
 
 class CustomJvp : public CustomFunction {
  public:
-  CustomJvp(Functional f, Tangential rule) : f_(std::move(f)), rule_(std::move(rule)) {}
+  CustomJvp(Functional f, Tangential rule, const Location& at) : f_(std::move(f)), rule_(std::move(rule)), at_(at) {}
 
   std::vector<Array> run(std::span<const Array> operands) const override { return f_(operands); }
   Differentiated jvp(const OpCall& call, std::span<const MaybeZero> tangents) const override {
     std::vector<Array> given;
     for (size_t i = 0; i < tangents.size(); ++i) given.push_back(instantiated(tangents[i], call.operands[i].type()));
     auto [results, made] = rule_(call.operands, given);
+    checkResults("rule of a custom_jvp", results, call.results, at_);
     return {std::move(results), {made.begin(), made.end()}};
   }
   std::vector<Array> linearize(Linearizer&, const OpCall&, const Mask&) const override { refuseNotLinear(); }
@@ -186,12 +211,13 @@ class CustomJvp : public CustomFunction {
       const auto middle = all.begin() + static_cast<ptrdiff_t>(count);
       return std::pair{std::vector<Array>(all.begin(), middle), std::vector<Array>(middle, all.end())};
     };
-    return bindCustom(std::make_shared<CustomJvp>(f, rule), call.operands, batchedTypes(call.results, size));
+    return bindCustom(std::make_shared<CustomJvp>(f, rule, at_), call.operands, batchedTypes(call.results, size));
   }
 
  private:
   Functional f_;
   Tangential rule_;
+  Location at_;
 };
 
 /// The types of its results are those of a run that nothing computes.
@@ -227,8 +253,8 @@ std::vector<Array> callCustomVjp(Functional f, Forward forward, Backward backwar
   return callCustom(std::make_shared<CustomVjp>(std::move(f), std::move(forward), std::move(backward), at), operands);
 }
 
-std::vector<Array> callCustomJvp(Functional f, Tangential rule, std::span<const Array> operands) {
-  return callCustom(std::make_shared<CustomJvp>(std::move(f), std::move(rule)), operands);
+std::vector<Array> callCustomJvp(Functional f, Tangential rule, std::span<const Array> operands, const Location& at) {
+  return callCustom(std::make_shared<CustomJvp>(std::move(f), std::move(rule), at), operands);
 }
 
 Array withSlope(const Operand& x, Array (*f)(const Array&), Array (*slope)(const Array&, const Array&, const Array&)) {
@@ -239,7 +265,7 @@ Array withSlope(const Operand& x, Array (*f)(const Array&), Array (*slope)(const
                          const Array y = f(v[0]);
                          return std::pair{std::vector{y}, std::vector{slope(t[0], v[0], y)}};
                        },
-                       {&operand, 1})[0];
+                       {&operand, 1}, x.at())[0];
 }
 
 }  // namespace smalti::lang

@@ -37,7 +37,7 @@ std::vector<Array> callCustomVjp(Functional, Forward, Backward, std::span<const 
 /// Results and tangents, from operands and tangents.
 using Tangential = std::function<std::pair<std::vector<Array>, std::vector<Array>>(std::span<const Array> operands,
                                                                                    std::span<const Array> tangents)>;
-std::vector<Array> callCustomJvp(Functional, Tangential, std::span<const Array> operands);
+std::vector<Array> callCustomJvp(Functional, Tangential, std::span<const Array> operands, const Location& at);
 
 /// A function of one array with a derivative of its own: the tangent of the result, from that of the operand, the
 /// operand and the result.

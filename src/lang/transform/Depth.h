@@ -1,4 +1,4 @@
-// The nesting depth of transformations.
+// The nesting depth of transformations, and of loops and branches that are traced.
 #pragma once
 
 #include "smalti/operand.h"
@@ -9,7 +9,8 @@ namespace smalti::lang {
 /// would not last.
 class Depth {
  public:
-  explicit Depth(const Location& at);
+  enum class Of : uint8_t { transformation, control };
+  explicit Depth(const Location& at, Of = Of::transformation);
   ~Depth();
   Depth(const Depth&) = delete;
   Depth& operator=(const Depth&) = delete;

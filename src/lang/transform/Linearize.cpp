@@ -67,6 +67,7 @@ std::vector<Array> Linearizer::bind(OpCall call) {
     for (const Array& a : closed.inputs) mask.push_back(isLinear(a));
     const TracerScope below(outer());
     if (std::find(mask.begin(), mask.end(), true) == mask.end()) return bindAgain(closed, closed.inputs);
+    const SourceLocationScope place(closed.at);
     return closed.op->control->linearize(*this, closed, mask);
   }
   Mask mask;

@@ -58,8 +58,7 @@ Arrays withoutLinear(Arrays inputs, const Mask& isLinear) {
   return inputs;
 }
 
-[[noreturn]] void refuseUnknownTrips(const Location& at) {
-  const SourceLocationScope place(at);
+[[noreturn]] void refuseUnknownTrips() {
   refuse({.code = "SM7105",
           .message = "reverse-mode differentiation does not work for a while_loop, or a fori_loop with traced bounds",
           .place = {},
@@ -145,7 +144,7 @@ Mask unknownCarries(Mask carries, const F& flagsOf) {
 /// Results without a derivative.
 Arrays notedAsUnknown(Linearizer& linearizer, const ClosedCall& c, const Mask& isLinear, const Mask& taint) {
   return linearizer.note(chosen<Array>(c.inputs, isLinear), chosen<ArrayType>(c.results, taint),
-                         [at = c.at](std::span<const MaybeZero>) -> std::vector<MaybeZero> { refuseUnknownTrips(at); });
+                         [](std::span<const MaybeZero>) -> std::vector<MaybeZero> { refuseUnknownTrips(); });
 }
 
 /// The region with the carries that are known: arguments before them, then these.

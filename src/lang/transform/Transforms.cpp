@@ -106,8 +106,8 @@ detail::PulledBack detail::run_vjp(const LeafFunction& f, const Leaves& primals,
   for (const Array& r : made.results) types.push_back(r.type());
   std::vector<ArrayType> of;
   for (const Array& p : primals) of.push_back(p.type());
-  return {std::move(made.results), [=, back = std::move(made.back)](const Leaves& cotangents) {
-            SourceLocationScope place(at);
+  return {std::move(made.results), [=, back = std::move(made.back)](const Leaves& cotangents, const Location& here) {
+            SourceLocationScope place(here);
             lang::checkCount("cotangent", cotangents.size(), types.size());
             std::vector<MaybeZero> given;
             for (size_t i = 0; i < types.size(); ++i) {
@@ -300,7 +300,11 @@ detail::Leaves detail::run_custom_vjp(const LeafFunction& f,
   }
   const lang::Backward back = [backward, types, at](std::span<const Array> residuals,
                                                     std::span<const Array> cotangents) {
-    const Leaves made = backward({residuals.begin(), residuals.end()}, {cotangents.begin(), cotangents.end()});
+    Leaves made;
+    {
+      const lang::UserCodeScope own;
+      made = backward({residuals.begin(), residuals.end()}, {cotangents.begin(), cotangents.end()});
+    }
     SourceLocationScope place(at);
     lang::checkCount("cotangent", made.size(), types.size());
     std::vector<MaybeZero> all;
@@ -332,7 +336,7 @@ detail::Leaves detail::run_custom_jvp(
       lang::checkTangent("tangent", made.second[i], made.first[i].type(), i);
     return made;
   };
-  return lang::callCustomJvp([f](std::span<const Array> x) { return f({x.begin(), x.end()}); }, checked, leaves);
+  return lang::callCustomJvp([f](std::span<const Array> x) { return f({x.begin(), x.end()}); }, checked, leaves, at);
 }
 
 }  // namespace smalti

@@ -109,14 +109,17 @@ WRONG_PROGRAM(bits_of_a_float_counted) {
 WRONG_PROGRAM(complement_of_floats) { ~pl::zeros({8}); }
 
 // error[SM6303]: an array is made from a different number of elements than its shape has
+//   --> test/errors/lang/Ops.cpp:118:63
+//   118 | WRONG_PROGRAM(elements_that_do_not_fill_the_shape) { pl::array(std::vector<float>(100), {8, 16}); }
+//       |                                                               ^
 //   need: 128 elements
 //   have: 100
 //   help: pass the shape of the data
 WRONG_PROGRAM(elements_that_do_not_fill_the_shape) { pl::array(std::vector<float>(100), {8, 16}); }
 
 // error[SM6220]: 'zeros' of a shape with a negative size
-//   --> test/errors/lang/Ops.cpp:124:50
-//   124 | WRONG_PROGRAM(zeros_of_negative_size) { pl::zeros({8, -128}); }
+//   --> test/errors/lang/Ops.cpp:127:50
+//   127 | WRONG_PROGRAM(zeros_of_negative_size) { pl::zeros({8, -128}); }
 //       |                                                  ^
 //   need: sizes of at least 0
 //   have: shape [8, -128]
@@ -124,8 +127,8 @@ WRONG_PROGRAM(elements_that_do_not_fill_the_shape) { pl::array(std::vector<float
 WRONG_PROGRAM(zeros_of_negative_size) { pl::zeros({8, -128}); }
 
 // error[SM6220]: 'broadcasted_iota' of a shape with a negative size
-//   --> test/errors/lang/Ops.cpp:133:53
-//   133 | WRONG_PROGRAM(range_of_negative_length) { pl::arange(-1); }
+//   --> test/errors/lang/Ops.cpp:136:53
+//   136 | WRONG_PROGRAM(range_of_negative_length) { pl::arange(-1); }
 //       |                                                     ^
 //   need: sizes of at least 0
 //   have: shape [-1]
@@ -133,16 +136,16 @@ WRONG_PROGRAM(zeros_of_negative_size) { pl::zeros({8, -128}); }
 WRONG_PROGRAM(range_of_negative_length) { pl::arange(-1); }
 
 // error[SM1009]: out of memory for an array of type f32[1099511627776,1099511627776]
-//   --> test/errors/lang/Ops.cpp:141:54
-//   141 | WRONG_PROGRAM(array_that_no_memory_holds) { pl::zeros({int64_t{1} << 40, int64_t{1} << 40}); }
+//   --> test/errors/lang/Ops.cpp:144:54
+//   144 | WRONG_PROGRAM(array_that_no_memory_holds) { pl::zeros({int64_t{1} << 40, int64_t{1} << 40}); }
 //       |                                                      ^
 //   need: more bytes than 64 bits count
 //   help: use smaller arrays, or a machine with more memory
 WRONG_PROGRAM(array_that_no_memory_holds) { pl::zeros({int64_t{1} << 40, int64_t{1} << 40}); }
 
 // error[SM6305]: 'broadcasted_iota' has no axis 2
-//   --> test/errors/lang/Ops.cpp:152:61
-//   152 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::broadcasted_iota(pl::f32, {8, 128}, 2); });
+//   --> test/errors/lang/Ops.cpp:155:61
+//   155 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::broadcasted_iota(pl::f32, {8, 128}, 2); });
 //       |                                                             ^
 //    in kernel 'kernel'
 //   need: an axis in [-2, 2)
@@ -153,8 +156,8 @@ WRONG_PROGRAM(iota_of_a_missing_axis) {
 }
 
 // error[SM6304]: 'dot' of operands whose sizes do not match
-//   --> test/errors/lang/Ops.cpp:164:48
-//   164 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::dot(x[_], x[_]); });
+//   --> test/errors/lang/Ops.cpp:167:48
+//   167 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::dot(x[_], x[_]); });
 //       |                                                ^
 //    in kernel 'kernel'
 //   need: 128 rows in the right operand
@@ -165,8 +168,8 @@ WRONG_PROGRAM(product_of_sizes_that_do_not_match) {
 }
 
 // error[SM6304]: 'dot' of operands whose sizes do not match
-//   --> test/errors/lang/Ops.cpp:174:45
-//   174 | WRONG_PROGRAM(product_of_a_scalar) { pl::dot(pl::zeros({8, 128}), 2.0f); }
+//   --> test/errors/lang/Ops.cpp:177:45
+//   177 | WRONG_PROGRAM(product_of_a_scalar) { pl::dot(pl::zeros({8, 128}), 2.0f); }
 //       |                                             ^
 //   need: operands of rank 1 or 2
 //   have: shapes [8, 128] and []
@@ -174,8 +177,8 @@ WRONG_PROGRAM(product_of_sizes_that_do_not_match) {
 WRONG_PROGRAM(product_of_a_scalar) { pl::dot(pl::zeros({8, 128}), 2.0f); }
 
 // error[SM6304]: 'dot_general' of operands whose sizes do not match
-//   --> test/errors/lang/Ops.cpp:184:18
-//   184 |   pl::dot_general(pl::zeros({8, 128}), pl::zeros({64, 8}), {.lhs_contracting = {1}, .rhs_contracting = {0}});
+//   --> test/errors/lang/Ops.cpp:187:18
+//   187 |   pl::dot_general(pl::zeros({8, 128}), pl::zeros({64, 8}), {.lhs_contracting = {1}, .rhs_contracting = {0}});
 //       |                  ^
 //   need: equal contracting axes: 1 of the left and 0 of the right
 //   have: shapes [8, 128] and [64, 8]
@@ -185,8 +188,8 @@ WRONG_PROGRAM(contraction_of_axes_that_differ) {
 }
 
 // error[SM6305]: 'dot_general' has no axis 2
-//   --> test/errors/lang/Ops.cpp:195:18
-//   195 |   pl::dot_general(pl::zeros({8, 128}), pl::zeros({128, 8}), {.lhs_contracting = {2}, .rhs_contracting = {0}});
+//   --> test/errors/lang/Ops.cpp:198:18
+//   198 |   pl::dot_general(pl::zeros({8, 128}), pl::zeros({128, 8}), {.lhs_contracting = {2}, .rhs_contracting = {0}});
 //       |                  ^
 //   need: an axis in [-2, 2)
 //   have: axis 2 of an operand of rank 2
@@ -196,8 +199,8 @@ WRONG_PROGRAM(contraction_of_a_missing_axis) {
 }
 
 // error[SM6306]: bitcast_convert_type cannot change the width of elements
-//   --> test/errors/lang/Ops.cpp:205:67
-//   205 | WRONG_PROGRAM(bitcast_to_another_width) { pl::bitcast_convert_type(pl::zeros({8, 128}), pl::bf16); }
+//   --> test/errors/lang/Ops.cpp:208:67
+//   208 | WRONG_PROGRAM(bitcast_to_another_width) { pl::bitcast_convert_type(pl::zeros({8, 128}), pl::bf16); }
 //       |                                                                   ^
 //   need: 32 bits
 //   have: 16 bits
@@ -205,8 +208,8 @@ WRONG_PROGRAM(contraction_of_a_missing_axis) {
 WRONG_PROGRAM(bitcast_to_another_width) { pl::bitcast_convert_type(pl::zeros({8, 128}), pl::bf16); }
 
 // error[SM6401]: Unsigned integer dtype u8 is not supported for dot_general
-//   --> test/errors/lang/Ops.cpp:216:60
-//   216 |   pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::dot(x[_], x[_], {.preferred_element_type = pl::i32}); },
+//   --> test/errors/lang/Ops.cpp:219:60
+//   219 |   pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::dot(x[_], x[_], {.preferred_element_type = pl::i32}); },
 //       |                                                            ^
 //    in kernel 'kernel'
 //   need: floats or signed integers
@@ -218,8 +221,8 @@ WRONG_PROGRAM(product_of_unsigned_integers) {
 }
 
 // error[SM6219]: 64-bit types are not supported: 'convert' gives i64[8,128]
-//   --> test/errors/lang/Ops.cpp:229:62
-//   229 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::astype(pl::astype(x[_], pl::i64) + 1, pl::f32); });
+//   --> test/errors/lang/Ops.cpp:232:62
+//   232 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::astype(pl::astype(x[_], pl::i64) + 1, pl::f32); });
 //       |                                                              ^
 //    in kernel 'kernel'
 //   need: a dtype of at most 32 bits
@@ -230,8 +233,8 @@ WRONG_PROGRAM(integers_become_64_bits) {
 }
 
 // error[SM6401]: 'expm1' cannot be in a kernel
-//   --> test/errors/lang/Ops.cpp:241:50
-//   241 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::expm1(x[_]); });
+//   --> test/errors/lang/Ops.cpp:244:50
+//   244 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::expm1(x[_]); });
 //       |                                                  ^
 //    in kernel 'kernel'
 //   need: an op that the TPU's vector or scalar units have
@@ -242,8 +245,8 @@ WRONG_PROGRAM(expm1_in_a_kernel) {
 }
 
 // error[SM6401]: Reductions over unsigned integers not implemented
-//   --> test/errors/lang/Ops.cpp:254:59
-//   254 |       [](pl::Ref x, pl::Ref o) { o[_] = pl::astype(pl::max(x[_], {.axes = {0}, .keepdims = true}), pl::f32); },
+//   --> test/errors/lang/Ops.cpp:257:59
+//   257 |       [](pl::Ref x, pl::Ref o) { o[_] = pl::astype(pl::max(x[_], {.axes = {0}, .keepdims = true}), pl::f32); },
 //       |                                                           ^
 //    in kernel 'kernel'
 //   need: i32 or a float
@@ -256,8 +259,8 @@ WRONG_PROGRAM(maximum_of_unsigned_integers) {
 }
 
 // error[SM6304]: einsum cannot read "ij,jk,kl->il"
-//   --> test/errors/lang/Ops.cpp:265:57
-//   265 | WRONG_PROGRAM(einsum_with_too_few_operands) { pl::einsum("ij,jk,kl->il", pl::zeros({8, 128}), pl::zeros({128, 8})); }
+//   --> test/errors/lang/Ops.cpp:268:57
+//   268 | WRONG_PROGRAM(einsum_with_too_few_operands) { pl::einsum("ij,jk,kl->il", pl::zeros({8, 128}), pl::zeros({128, 8})); }
 //       |                                                         ^
 //   need: 2 operands
 //   have: "ij,jk,kl->il"
@@ -265,8 +268,8 @@ WRONG_PROGRAM(maximum_of_unsigned_integers) {
 WRONG_PROGRAM(einsum_with_too_few_operands) { pl::einsum("ij,jk,kl->il", pl::zeros({8, 128}), pl::zeros({128, 8})); }
 
 // error[SM6302]: 'randint' does not take f32
-//   --> test/errors/lang/Ops.cpp:274:47
-//   274 | WRONG_PROGRAM(randint_of_floats) { pl::randint(pl::random_key(0), {8, 128}, 0, 10, pl::f32); }
+//   --> test/errors/lang/Ops.cpp:277:47
+//   277 | WRONG_PROGRAM(randint_of_floats) { pl::randint(pl::random_key(0), {8, 128}, 0, 10, pl::f32); }
 //       |                                               ^
 //   need: 8-, 16- or 32-bit integers
 //   have: f32
@@ -274,8 +277,8 @@ WRONG_PROGRAM(einsum_with_too_few_operands) { pl::einsum("ij,jk,kl->il", pl::zer
 WRONG_PROGRAM(randint_of_floats) { pl::randint(pl::random_key(0), {8, 128}, 0, 10, pl::f32); }
 
 // error[SM6303]: the tiles of a sample_block do not make up its block
-//   --> test/errors/lang/Ops.cpp:284:19
-//   284 |   pl::sample_block([](const pl::Key& key, const pl::Shape& shape) { return pl::uniform(key, shape); },
+//   --> test/errors/lang/Ops.cpp:287:19
+//   287 |   pl::sample_block([](const pl::Key& key, const pl::Shape& shape) { return pl::uniform(key, shape); },
 //       |                   ^
 //   need: as many axes everywhere, and tile sizes that divide the block's
 //   have: block [16, 128], tile [12, 128], total [64, 128]
@@ -286,8 +289,8 @@ WRONG_PROGRAM(tiles_that_do_not_make_up_a_block) {
 }
 
 // error[SM6301]: 'concatenate' of arrays that differ in more than axis 0
-//   --> test/errors/lang/Ops.cpp:295:69
-//   295 | WRONG_PROGRAM(concatenated_arrays_of_other_widths) { pl::concatenate({pl::zeros({8, 128}), pl::zeros({8, 64})}, 0); }
+//   --> test/errors/lang/Ops.cpp:298:69
+//   298 | WRONG_PROGRAM(concatenated_arrays_of_other_widths) { pl::concatenate({pl::zeros({8, 128}), pl::zeros({8, 64})}, 0); }
 //       |                                                                     ^
 //   need: shape [8, 128], but for axis 0
 //   have: shape [8, 64]
@@ -295,8 +298,8 @@ WRONG_PROGRAM(tiles_that_do_not_make_up_a_block) {
 WRONG_PROGRAM(concatenated_arrays_of_other_widths) { pl::concatenate({pl::zeros({8, 128}), pl::zeros({8, 64})}, 0); }
 
 // error[SM6301]: 'stack' of arrays of different shapes
-//   --> test/errors/lang/Ops.cpp:304:58
-//   304 | WRONG_PROGRAM(stacked_arrays_of_other_shapes) { pl::stack({pl::zeros({8, 128}), pl::zeros({8, 64})}, 0); }
+//   --> test/errors/lang/Ops.cpp:307:58
+//   307 | WRONG_PROGRAM(stacked_arrays_of_other_shapes) { pl::stack({pl::zeros({8, 128}), pl::zeros({8, 64})}, 0); }
 //       |                                                          ^
 //   need: shape [8, 128]
 //   have: shape [8, 64]
@@ -304,7 +307,55 @@ WRONG_PROGRAM(concatenated_arrays_of_other_widths) { pl::concatenate({pl::zeros(
 WRONG_PROGRAM(stacked_arrays_of_other_shapes) { pl::stack({pl::zeros({8, 128}), pl::zeros({8, 64})}, 0); }
 
 // error[SM6307]: 'stack' of no arrays
+//   --> test/errors/lang/Ops.cpp:316:43
+//   316 | WRONG_PROGRAM(nothing_stacked) { pl::stack({}, 0); }
+//       |                                           ^
 //   need: one or more arrays
 //   have: none
 //   help: pass at least one array
 WRONG_PROGRAM(nothing_stacked) { pl::stack({}, 0); }
+
+// error[SM6220]: 'array' of a shape with a negative size
+//   --> test/errors/lang/Ops.cpp:325:52
+//   325 | WRONG_PROGRAM(array_of_a_negative_size) { pl::array(std::vector<float>{}, {-1}); }
+//       |                                                    ^
+//   need: sizes of at least 0
+//   have: shape [-1]
+//   help: check how the shape is computed
+WRONG_PROGRAM(array_of_a_negative_size) { pl::array(std::vector<float>{}, {-1}); }
+
+// error[SM6307]: 'concatenate' of no arrays
+//   --> test/errors/lang/Ops.cpp:334:58
+//   334 | WRONG_PROGRAM(concatenation_of_nothing) { pl::concatenate({}); }
+//       |                                                          ^
+//   need: one or more arrays
+//   have: none
+//   help: pass at least one array
+WRONG_PROGRAM(concatenation_of_nothing) { pl::concatenate({}); }
+
+// error[SM6307]: 'take' of elements of an empty axis
+//   --> test/errors/lang/Ops.cpp:343:50
+//   343 | WRONG_PROGRAM(take_from_an_empty_axis) { pl::take(pl::zeros({0, 3}), pl::arange(2)); }
+//       |                                                  ^
+//   need: an axis with elements, or no indices
+//   have: axis 0 of f32[0,3]
+//   help: check how the array is made
+WRONG_PROGRAM(take_from_an_empty_axis) { pl::take(pl::zeros({0, 3}), pl::arange(2)); }
+
+// error[SM6302]: 'Key' does not take f32
+//   --> test/errors/lang/Ops.cpp:352:58
+//   352 | WRONG_PROGRAM(key_of_floats) { pl::uniform(pl::Key(1.5, 2), {8, 128}); }
+//       |                                                          ^
+//   need: u32, the words that key_data gives
+//   have: f32
+//   help: convert the operand with astype
+WRONG_PROGRAM(key_of_floats) { pl::uniform(pl::Key(1.5, 2), {8, 128}); }
+
+// error[SM6220]: 'split' of a key into a negative number of keys
+//   --> test/errors/lang/Ops.cpp:361:51
+//   361 | WRONG_PROGRAM(negative_number_of_keys) { pl::split(pl::random_key(1), -1); }
+//       |                                                   ^
+//   need: a count of at least 0
+//   have: -1
+//   help: check how the count is computed
+WRONG_PROGRAM(negative_number_of_keys) { pl::split(pl::random_key(1), -1); }

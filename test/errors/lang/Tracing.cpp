@@ -359,3 +359,27 @@ WRONG_PROGRAM(device_of_a_mesh_that_is_not_there) {
 WRONG_PROGRAM(elements_of_a_traced_value) {
   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] * *x[{0, 0}].value().as<float>(); });
 }
+
+// error[SM6121]: the upper bound of a loop is not a number of i32
+//   --> test/errors/lang/Tracing.cpp:372:56
+//   372 |   pl::jit([](const pl::Array& n) { return pl::fori_loop(0, n, [](auto i, auto c) { return c + i; }, 0); })(
+//       |                                                        ^
+//    in function 'main'
+//   need: at least -2147483648 and at most 2147483647
+//   have: i64[]
+//   help: convert it with astype(…, i32), which wraps larger numbers
+WRONG_PROGRAM(bound_of_64_bits) {
+  pl::jit([](const pl::Array& n) { return pl::fori_loop(0, n, [](auto i, auto c) { return c + i; }, 0); })(
+      pl::full({}, 3, pl::i64));
+}
+
+// error[SM6121]: the upper bound of a loop is not a number of i32
+//   --> test/errors/lang/Tracing.cpp:384:11
+//   384 |   pl::loop(0, int64_t{1} << 32, [](auto) {});
+//       |           ^
+//   need: at least -2147483648 and at most 2147483647
+//   have: 4294967296
+//   help: count from 0, and add the start to the index in the body
+WRONG_PROGRAM(bound_beyond_32_bits) {
+  pl::loop(0, int64_t{1} << 32, [](auto) {});
+}

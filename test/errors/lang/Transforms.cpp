@@ -83,6 +83,9 @@ WRONG_PROGRAM(forward_mode_of_custom_vjp) {
 }
 
 // error[SM7105]: reverse-mode differentiation does not work for a while_loop, or a fori_loop with traced bounds
+//   --> test/errors/lang/Transforms.cpp:94:26
+//    94 |     return pl::while_loop([](const Array& v) { return v < 100.0; }, [](const Array& v) { return v * v; }, x);
+//       |                          ^
 //   need: a number of steps known when the function is traced
 //   have: one that is computed
 //   help: use scan, or fori_loop with C++ integers as bounds; jvp works for any loop
@@ -93,6 +96,9 @@ WRONG_PROGRAM(reverse_mode_of_while) {
 }
 
 // error[SM7105]: reverse-mode differentiation does not work for a while_loop, or a fori_loop with traced bounds
+//   --> test/errors/lang/Transforms.cpp:109:51
+//   109 |         [&](const Array& x) { return pl::fori_loop(0, n, [](auto, const Array& c) { return pl::sin(c); }, x); })(x);
+//       |                                                   ^
 //    in function 'main'
 //   need: a number of steps known when the function is traced
 //   have: one that is computed
@@ -108,8 +114,8 @@ static Array endless(const Array& x) {
   return pl::jit([](const Array& x) { return endless(x); })(x);
 }
 // error[SM7106]: transformed functions call each other in an endless recursion
-//   --> test/errors/lang/Transforms.cpp:108:17
-//   108 |   return pl::jit([](const Array& x) { return endless(x); })(x);
+//   --> test/errors/lang/Transforms.cpp:114:17
+//   114 |   return pl::jit([](const Array& x) { return endless(x); })(x);
 //       |                 ^
 //    in function 'main'
 //   need: at most 100 transformations inside each other
@@ -118,8 +124,8 @@ static Array endless(const Array& x) {
 WRONG_PROGRAM(recursion) { endless(pl::ones({4})); }
 
 // error[SM7107]: tangent 0 has a different type from its value
-//   --> test/errors/lang/Transforms.cpp:127:49
-//   127 | WRONG_PROGRAM(tangent_of_another_type) { pl::jvp(total, std::tuple{pl::ones({4})}, std::tuple{pl::ones({5})}); }
+//   --> test/errors/lang/Transforms.cpp:133:49
+//   133 | WRONG_PROGRAM(tangent_of_another_type) { pl::jvp(total, std::tuple{pl::ones({4})}, std::tuple{pl::ones({5})}); }
 //       |                                                 ^
 //   need: f32[4]
 //   have: f32[5]
@@ -127,8 +133,8 @@ WRONG_PROGRAM(recursion) { endless(pl::ones({4})); }
 WRONG_PROGRAM(tangent_of_another_type) { pl::jvp(total, std::tuple{pl::ones({4})}, std::tuple{pl::ones({5})}); }
 
 // error[SM7107]: a different number of tangents than values
-//   --> test/errors/lang/Transforms.cpp:137:10
-//   137 |   pl::jvp([](const std::vector<Array>& x) { return total(x[0]); },
+//   --> test/errors/lang/Transforms.cpp:143:10
+//   143 |   pl::jvp([](const std::vector<Array>& x) { return total(x[0]); },
 //       |          ^
 //   need: 2 tangents
 //   have: 1
@@ -139,6 +145,9 @@ WRONG_PROGRAM(tangents_of_another_number) {
 }
 
 // error[SM7107]: cotangent 0 has a different type from its value
+//   --> test/errors/lang/Transforms.cpp:156:7
+//   156 |   back(pl::ones({4}));
+//       |       ^
 //   need: f32[]
 //   have: f32[4]
 //   help: tangents and cotangents have the shape and dtype of the values they belong to
@@ -148,6 +157,9 @@ WRONG_PROGRAM(cotangent_of_another_type) {
 }
 
 // error[SM7107]: cotangent 0 has a different type from its value
+//   --> test/errors/lang/Transforms.cpp:168:21
+//   168 |       pl::custom_vjp([](const Array& x) { return pl::sum(x); }, [](const Array& x) { return std::pair{pl::sum(x), x}; },
+//       |                     ^
 //   need: f32[4]
 //   have: f32[]
 //   help: tangents and cotangents have the shape and dtype of the values they belong to
@@ -159,6 +171,9 @@ WRONG_PROGRAM(custom_vjp_of_another_type) {
 }
 
 // error[SM7107]: a different number of cotangents than values
+//   --> test/errors/lang/Transforms.cpp:181:32
+//   181 |   const auto f = pl::custom_vjp([](const Array& x, const Array& y) { return pl::sum(x * y); },
+//       |                                ^
 //   need: 2 cotangents
 //   have: 1
 //   help: give one for each array, in structures of the same form
@@ -170,8 +185,8 @@ WRONG_PROGRAM(custom_vjp_forgets_an_argument) {
 }
 
 // error[SM7107]: tangent 0 has a different type from its value
-//   --> test/errors/lang/Transforms.cpp:181:21
-//   181 |       pl::custom_jvp([](const Array& x) { return pl::sum(x); },
+//   --> test/errors/lang/Transforms.cpp:196:21
+//   196 |       pl::custom_jvp([](const Array& x) { return pl::sum(x); },
 //       |                     ^
 //   need: f32[]
 //   have: f32[4]
@@ -184,8 +199,8 @@ WRONG_PROGRAM(custom_jvp_of_another_type) {
 }
 
 // error[SM7108]: grad requires floating-point inputs: array 0 is not one
-//   --> test/errors/lang/Transforms.cpp:193:47
-//   193 | WRONG_PROGRAM(gradient_of_integers) { pl::grad(total)(pl::arange(4, pl::i32)); }
+//   --> test/errors/lang/Transforms.cpp:208:47
+//   208 | WRONG_PROGRAM(gradient_of_integers) { pl::grad(total)(pl::arange(4, pl::i32)); }
 //       |                                               ^
 //   need: f32, bf16 or another float
 //   have: i32[4]
@@ -193,8 +208,8 @@ WRONG_PROGRAM(custom_jvp_of_another_type) {
 WRONG_PROGRAM(gradient_of_integers) { pl::grad(total)(pl::arange(4, pl::i32)); }
 
 // error[SM7109]: grad takes functions with one floating-point scalar as result
-//   --> test/errors/lang/Transforms.cpp:203:11
-//   203 |   pl::grad([](const Array& x) { return x * x; })(pl::ones({4}));
+//   --> test/errors/lang/Transforms.cpp:218:11
+//   218 |   pl::grad([](const Array& x) { return x * x; })(pl::ones({4}));
 //       |           ^
 //   need: f32[]
 //   have: f32[4]
@@ -204,8 +219,8 @@ WRONG_PROGRAM(gradient_of_an_array) {
 }
 
 // error[SM7109]: grad takes functions with one floating-point scalar as result
-//   --> test/errors/lang/Transforms.cpp:214:11
-//   214 |   pl::grad([](const Array& x) { return std::pair{total(x), total(x)}; })(pl::ones({4}));
+//   --> test/errors/lang/Transforms.cpp:229:11
+//   229 |   pl::grad([](const Array& x) { return std::pair{total(x), total(x)}; })(pl::ones({4}));
 //       |           ^
 //   need: f32[]
 //   have: 2 results
@@ -215,8 +230,8 @@ WRONG_PROGRAM(gradient_of_several_results) {
 }
 
 // error[SM7109]: grad takes functions with one floating-point scalar as result
-//   --> test/errors/lang/Transforms.cpp:225:11
-//   225 |   pl::grad([](const Array& x) { return pl::argmax(x, 0); })(pl::ones({4}));
+//   --> test/errors/lang/Transforms.cpp:240:11
+//   240 |   pl::grad([](const Array& x) { return pl::argmax(x, 0); })(pl::ones({4}));
 //       |           ^
 //   need: f32[]
 //   have: i32[]
@@ -226,8 +241,8 @@ WRONG_PROGRAM(gradient_of_an_integer_result) {
 }
 
 // error[SM7110]: vmap in_axes has the wrong number of entries
-//   --> test/errors/lang/Transforms.cpp:236:11
-//   236 |   pl::vmap([](const Array& x, const Array& y, const Array& z) { return x + y + z; }, {.in_axes = {0, 0}})(
+//   --> test/errors/lang/Transforms.cpp:251:11
+//   251 |   pl::vmap([](const Array& x, const Array& y, const Array& z) { return x + y + z; }, {.in_axes = {0, 0}})(
 //       |           ^
 //   need: one for all, 3 for the arguments or 3 for the arrays in them
 //   have: 2 entries
@@ -238,8 +253,8 @@ WRONG_PROGRAM(axes_of_another_number) {
 }
 
 // error[SM7110]: vmap in_axes names an axis that array 0 does not have
-//   --> test/errors/lang/Transforms.cpp:247:49
-//   247 | WRONG_PROGRAM(axis_that_is_not_there) { pl::vmap(total, {.in_axes = {2}})(pl::ones({3, 4})); }
+//   --> test/errors/lang/Transforms.cpp:262:49
+//   262 | WRONG_PROGRAM(axis_that_is_not_there) { pl::vmap(total, {.in_axes = {2}})(pl::ones({3, 4})); }
 //       |                                                 ^
 //   need: an axis in [-2, 2), or none
 //   have: axis 2 for f32[3,4]
@@ -247,8 +262,8 @@ WRONG_PROGRAM(axes_of_another_number) {
 WRONG_PROGRAM(axis_that_is_not_there) { pl::vmap(total, {.in_axes = {2}})(pl::ones({3, 4})); }
 
 // error[SM7110]: vmap out_axes names an axis that array 0 does not have
-//   --> test/errors/lang/Transforms.cpp:256:53
-//   256 | WRONG_PROGRAM(out_axis_that_is_not_there) { pl::vmap(total, {.out_axes = {1}})(pl::ones({3, 4})); }
+//   --> test/errors/lang/Transforms.cpp:271:53
+//   271 | WRONG_PROGRAM(out_axis_that_is_not_there) { pl::vmap(total, {.out_axes = {1}})(pl::ones({3, 4})); }
 //       |                                                     ^
 //   need: an axis in [-1, 1), or none
 //   have: axis 1 for f32[3]
@@ -256,8 +271,8 @@ WRONG_PROGRAM(axis_that_is_not_there) { pl::vmap(total, {.in_axes = {2}})(pl::on
 WRONG_PROGRAM(out_axis_that_is_not_there) { pl::vmap(total, {.out_axes = {1}})(pl::ones({3, 4})); }
 
 // error[SM7110]: vmap has mapped output 0 but out_axes is none
-//   --> test/errors/lang/Transforms.cpp:265:52
-//   265 | WRONG_PROGRAM(results_differ_by_example) { pl::vmap(total, {.out_axes = {pl::none}})(pl::ones({3, 4})); }
+//   --> test/errors/lang/Transforms.cpp:280:52
+//   280 | WRONG_PROGRAM(results_differ_by_example) { pl::vmap(total, {.out_axes = {pl::none}})(pl::ones({3, 4})); }
 //       |                                                    ^
 //   need: a result that is the same for all examples
 //   have: f32[3] per example
@@ -265,8 +280,8 @@ WRONG_PROGRAM(out_axis_that_is_not_there) { pl::vmap(total, {.out_axes = {1}})(p
 WRONG_PROGRAM(results_differ_by_example) { pl::vmap(total, {.out_axes = {pl::none}})(pl::ones({3, 4})); }
 
 // error[SM7111]: vmap got inconsistent sizes for array axes to be mapped
-//   --> test/errors/lang/Transforms.cpp:275:11
-//   275 |   pl::vmap([](const Array& x, const Array& y) { return x + y; }, {.in_axes = {0, 1}})(pl::ones({3, 4}),
+//   --> test/errors/lang/Transforms.cpp:290:11
+//   290 |   pl::vmap([](const Array& x, const Array& y) { return x + y; }, {.in_axes = {0, 1}})(pl::ones({3, 4}),
 //       |           ^
 //   need: size 3, that of axis 0 of array 0, f32[3,4]
 //   have: size 5, that of axis 1 of array 1, f32[4,5]
@@ -277,8 +292,8 @@ WRONG_PROGRAM(examples_of_other_sizes) {
 }
 
 // error[SM7111]: vmap must have at least one mapped array
-//   --> test/errors/lang/Transforms.cpp:286:41
-//   286 | WRONG_PROGRAM(nothing_to_map) { pl::vmap(total, {.in_axes = {pl::none}})(pl::ones({3, 4})); }
+//   --> test/errors/lang/Transforms.cpp:301:41
+//   301 | WRONG_PROGRAM(nothing_to_map) { pl::vmap(total, {.in_axes = {pl::none}})(pl::ones({3, 4})); }
 //       |                                         ^
 //   need: an axis that is not none
 //   have: none for every array
@@ -286,8 +301,8 @@ WRONG_PROGRAM(examples_of_other_sizes) {
 WRONG_PROGRAM(nothing_to_map) { pl::vmap(total, {.in_axes = {pl::none}})(pl::ones({3, 4})); }
 
 // error[SM6105]: a traced value f32[4] is used outside the kernel or function it belongs to
-//   --> test/errors/lang/Transforms.cpp:299:10
-//   299 |   pl::exp(leaked);
+//   --> test/errors/lang/Transforms.cpp:314:10
+//   314 |   pl::exp(leaked);
 //       |          ^
 //   help: write it to an output Ref of the kernel, or return it from the function that is transformed
 WRONG_PROGRAM(value_leaked_out_of_grad) {
@@ -300,8 +315,8 @@ WRONG_PROGRAM(value_leaked_out_of_grad) {
 }
 
 // error[SM6119]: the elements of a traced value are accessed: f32[4]
-//   --> test/errors/lang/Transforms.cpp:310:52
-//   310 |   pl::grad([](const Array& x) { return *x.as<float>() > 0 ? total(x) : total(-x); })(pl::ones({4}));
+//   --> test/errors/lang/Transforms.cpp:325:52
+//   325 |   pl::grad([](const Array& x) { return *x.as<float>() > 0 ? total(x) : total(-x); })(pl::ones({4}));
 //       |                                                    ^
 //   need: an array outside kernels and functions that are transformed
 //   have: a value that is computed later
@@ -311,8 +326,8 @@ WRONG_PROGRAM(traced_value_looked_at) {
 }
 
 // error[SM7101]: 'stochastic_round' cannot be differentiated: it rounds at random
-//   --> test/errors/lang/Transforms.cpp:322:51
-//   322 |     return pl::sum(pl::astype(pl::stochastic_round(x, pl::zeros({8, 128}, pl::u32), pl::bf16), pl::f32));
+//   --> test/errors/lang/Transforms.cpp:337:51
+//   337 |     return pl::sum(pl::astype(pl::stochastic_round(x, pl::zeros({8, 128}, pl::u32), pl::bf16), pl::f32));
 //       |                                                   ^
 //   need: ops that have a derivative on what the result depends on
 //   have: stochastic_round of f32[8,128]
@@ -324,8 +339,8 @@ WRONG_PROGRAM(derivative_of_rounding_at_random) {
 }
 
 // error[SM7112]: this pallas_call cannot be differentiated: it uses prng_seed
-//   --> test/errors/lang/Transforms.cpp:334:36
-//   334 |   const auto call = pl::pallas_call(
+//   --> test/errors/lang/Transforms.cpp:349:36
+//   349 |   const auto call = pl::pallas_call(
 //       |                                    ^
 //   need: blocks, scratch, arithmetic and control flow
 //   have: it uses prng_seed
@@ -342,8 +357,8 @@ WRONG_PROGRAM(derivative_of_a_kernel_with_random_bits) {
 }
 
 // error[SM7113]: reverse mode does not go through this pallas_call: it uses prng_seed
-//   --> test/errors/lang/Transforms.cpp:352:36
-//   352 |   const auto call = pl::pallas_call(
+//   --> test/errors/lang/Transforms.cpp:367:36
+//   367 |   const auto call = pl::pallas_call(
 //       |                                    ^
 //   need: blocks, scratch, copies on the device, arithmetic and control flow
 //   have: kernel 'kernel'
@@ -359,8 +374,8 @@ WRONG_PROGRAM(gradient_of_a_kernel_with_random_bits) {
 }
 
 // error[SM7113]: reverse mode does not go through this pallas_call: its grid is computed in the function that is transformed
-//   --> test/errors/lang/Transforms.cpp:370:36
-//   370 |   const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
+//   --> test/errors/lang/Transforms.cpp:385:36
+//   385 |   const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::sin(x[_]); },
 //       |                                    ^
 //    in function 'main'
 //   need: blocks, scratch, copies on the device, arithmetic and control flow
@@ -374,8 +389,8 @@ WRONG_PROGRAM(gradient_of_a_kernel_with_a_computed_grid) {
 }
 
 // error[SM7114]: this pallas_call cannot be computed in f64: it uses prng_seed
-//   --> test/errors/lang/Transforms.cpp:386:36
-//   386 |   const auto call = pl::pallas_call(
+//   --> test/errors/lang/Transforms.cpp:401:36
+//   401 |   const auto call = pl::pallas_call(
 //       |                                    ^
 //   need: blocks, scratch, copies on the device, arithmetic and control flow
 //   have: kernel 'kernel'
@@ -393,8 +408,8 @@ WRONG_PROGRAM(a_kernel_that_is_not_computed_in_f64) {
 }
 
 // error[SM7113]: reverse mode does not go through this pallas_call: a loop in it computes how many steps it takes
-//   --> test/errors/lang/Transforms.cpp:403:36
-//   403 |   const auto call = pl::pallas_call(
+//   --> test/errors/lang/Transforms.cpp:418:36
+//   418 |   const auto call = pl::pallas_call(
 //       |                                    ^
 //   need: loops whose number of steps is known before the kernel runs
 //   have: kernel 'kernel'
@@ -410,8 +425,8 @@ WRONG_PROGRAM(gradient_of_a_kernel_with_a_while_loop) {
 }
 
 // error[SM7114]: this pallas_call cannot be computed in f64: it uses the bits of a float
-//   --> test/errors/lang/Transforms.cpp:423:22
-//   423 |       pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::bitcast(pl::bitcast(x[_], pl::i32), pl::f32); },
+//   --> test/errors/lang/Transforms.cpp:438:22
+//   438 |       pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = pl::bitcast(pl::bitcast(x[_], pl::i32), pl::f32); },
 //       |                      ^
 //   need: blocks, scratch, copies on the device, arithmetic and control flow
 //   have: kernel 'kernel'
@@ -426,8 +441,8 @@ WRONG_PROGRAM(bits_of_floats_in_f64) {
 }
 
 // error[SM7115]: tree_map got structures of different numbers of arrays
-//   --> test/errors/lang/Transforms.cpp:436:15
-//   436 |   pl::tree_map([](const Array& x, const Array& y) { return x + y; }, std::vector{pl::ones({4}), pl::ones({4})},
+//   --> test/errors/lang/Transforms.cpp:451:15
+//   451 |   pl::tree_map([](const Array& x, const Array& y) { return x + y; }, std::vector{pl::ones({4}), pl::ones({4})},
 //       |               ^
 //   need: 2 arrays
 //   have: 1
@@ -435,4 +450,58 @@ WRONG_PROGRAM(bits_of_floats_in_f64) {
 WRONG_PROGRAM(trees_of_different_sizes) {
   pl::tree_map([](const Array& x, const Array& y) { return x + y; }, std::vector{pl::ones({4}), pl::ones({4})},
                std::vector{pl::ones({4})});
+}
+
+// error[SM6124]: a scan has more steps than an i32 counts
+//   --> test/errors/lang/Transforms.cpp:463:11
+//   463 |   pl::scan([](const Array& c, const std::vector<Array>&) { return std::pair{c, c}; }, pl::zeros({}),
+//       |           ^
+//   need: 2147483647 steps at most
+//   have: 1099511627776
+//   help: put a loop inside the step of a shorter scan
+WRONG_PROGRAM(scan_of_too_many_steps) {
+  pl::scan([](const Array& c, const std::vector<Array>&) { return std::pair{c, c}; }, pl::zeros({}),
+           std::vector<Array>{}, {.length = int64_t{1} << 40});
+}
+
+static Array endlessBranches(const Array& x) {
+  return pl::cond(pl::sum(x) > 0, [&] { return endlessBranches(x); }, [&] { return x; });
+}
+// error[SM7106]: a function calls itself in a loop or branch in an endless recursion
+//   --> test/errors/lang/Transforms.cpp:468:18
+//   468 |   return pl::cond(pl::sum(x) > 0, [&] { return endlessBranches(x); }, [&] { return x; });
+//       |                  ^
+//    in function 'main'
+//   need: at most 100 loops, branches and transformations inside each other
+//   have: one more: the bodies of loops and both branches of a cond are traced, whatever is computed
+//   help: recursion needs a condition that C++ knows; use while_loop for what is computed
+WRONG_PROGRAM(recursion_in_a_branch) { pl::jit(endlessBranches)(pl::ones({4})); }
+
+// error[SM7102]: 'mul' is not linear in tangents, which reverse mode needs
+//   --> test/errors/lang/Transforms.cpp:490:90
+//   490 |       [](const auto& x, const auto& t) { return std::pair{std::get<0>(x), std::get<0>(t) * std::get<0>(t)}; });
+//       |                                                                                          ^
+//   need: a rule for tangents that is linear in them: sums, and products with values that are no tangents
+//   have: mul with a tangent on both sides
+//   help: correct the rule of the custom_jvp
+WRONG_PROGRAM(product_of_tangents) {
+  const auto f = pl::custom_jvp(
+      [](const Array& x) { return x; },
+      [](const auto& x, const auto& t) { return std::pair{std::get<0>(x), std::get<0>(t) * std::get<0>(t)}; });
+  pl::grad([&](const Array& x) { return pl::sum(f(x)); })(pl::ones({4}));
+}
+
+// error[SM7107]: the forward function of a custom_vjp gives another type than the function in result 0
+//   --> test/errors/lang/Transforms.cpp:503:21
+//   503 |       pl::custom_vjp([](const Array& x) { return pl::sum(x); },
+//       |                     ^
+//   need: f32[]
+//   have: i32[]
+//   help: compute in it what the function computes
+WRONG_PROGRAM(custom_vjp_whose_forward_gives_another_type) {
+  const auto f =
+      pl::custom_vjp([](const Array& x) { return pl::sum(x); },
+                     [](const Array& x) { return std::pair{pl::astype(pl::sum(x), pl::i32), std::tuple<>{}}; },
+                     [](std::tuple<>, const Array& ct) { return ct; });
+  pl::grad(f)(pl::ones({4}));
 }

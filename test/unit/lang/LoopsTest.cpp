@@ -190,6 +190,122 @@ TEST(Loops, StepsAreNumbersOf32Bits) {
     EXPECT_EQ(codeOf([&] { pl::loop(0, 3, [](const pl::Array&) {}, {.step = step}); }), "SM6121");
 }
 
+template <class T>
+pl::Array scalarOf(T value) {
+  return pl::array(std::vector<T>{value}, {});
+}
+
+TEST(Loops, IndicesOfSwitchesAreClampedInEveryDtype) {
+  std::vector<std::function<pl::Array()>> branches;
+  for (const int i : {0, 1, 2}) branches.emplace_back([i] { return pl::full({}, i); });
+  const auto chosen = [&](const pl::Array& index) { return pl::switch_(index, branches); };
+  const std::pair<pl::Array, int> cases[] = {
+      {scalarOf(UINT64_MAX), 2},       {scalarOf(uint64_t{1} << 63), 2}, {scalarOf(uint64_t{1}), 1},
+      {scalarOf(UINT32_MAX), 2},       {scalarOf(INT64_MAX), 2},         {scalarOf(INT64_MIN), 0},
+      {scalarOf(int64_t{1} << 32), 2}, {scalarOf(int8_t{-1}), 0},        {scalarOf(uint8_t{255}), 2}};
+  for (const auto& [index, branch] : cases) {
+    EXPECT_EQ(*chosen(index).as<int32_t>(), branch) << index.type().str();
+    EXPECT_EQ(*pl::jit(chosen)(index).as<int32_t>(), branch) << index.type().str();
+  }
+}
+
+// The index is an i32, which would wrap.
+TEST(Loops, BoundsBeyondI32AreRefused) {
+  const auto steps = [](const pl::Array& from, const pl::Array& to) {
+    return pl::fori_loop(from, to, [](auto, const pl::Array& n) { return n + 1; }, pl::full({}, 0, pl::i32));
+  };
+  const auto refusal = [](const auto& work) {
+    const auto done = pl::attempt([&] { (void)work(); });
+    return done ? std::string() : done.error().code + ": " + done.error().message + ", " + done.error().have;
+  };
+  const auto zero = scalarOf(int32_t{0});
+  for (const auto& [bound, have] : {std::pair{scalarOf(uint32_t{1} << 31), "2147483648"},
+                                    {scalarOf(int64_t{1} << 32), "4294967296"},
+                                    {scalarOf(UINT64_MAX), "9223372036854775807"}}) {
+    EXPECT_EQ(refusal([&] { return steps(zero, bound); }),
+              std::string("SM6121: the upper bound of a loop is not a number of i32, ") + have);
+    EXPECT_EQ(refusal([&] { return pl::jit([&](const pl::Array& x) { return steps(zero, bound) + x; })(zero); }),
+              std::string("SM6121: the upper bound of a loop is not a number of i32, ") + have);
+    EXPECT_EQ(refusal([&] { return pl::jit(steps)(bound, zero); }),
+              "SM6121: the lower bound of a loop is not a number of i32, " + bound.type().str());
+  }
+  for (const auto& [from, to] :
+       {std::pair{scalarOf(int8_t{-3}), scalarOf(uint16_t{4})}, {scalarOf(int16_t{-3}), scalarOf(int32_t{4})}})
+    EXPECT_EQ(*pl::jit(steps)(from, to).as<int32_t>(), 7);
+  EXPECT_EQ(*steps(scalarOf(int64_t{-3}), scalarOf(uint32_t{4})).as<int32_t>(), 7);
+}
+
+pl::Array endlessCond(const pl::Array& x) {
+  return pl::cond(pl::sum(x) > 0, [&] { return endlessCond(x - 1); }, [&] { return x; });
+}
+pl::Array endlessSwitch(const pl::Array& x) {
+  return pl::switch_(pl::astype(pl::sum(x), pl::i32),
+                     std::vector<std::function<pl::Array()>>{[&] { return x; }, [&] { return endlessSwitch(x); }});
+}
+pl::Array endlessFor(const pl::Array& x) {
+  return pl::fori_loop(0, 2, [](auto, const pl::Array& c) { return endlessFor(c); }, x);
+}
+pl::Array endlessWhile(const pl::Array& x) {
+  return pl::while_loop([](const pl::Array& c) { return pl::sum(c) < 3; },
+                        [](const pl::Array& c) { return endlessWhile(c); }, x);
+}
+pl::Array endlessScan(const pl::Array& x) {
+  return pl::scan([](const pl::Array& c, const pl::Array&) { return std::pair{endlessScan(c), c}; }, x, pl::ones({2}))
+      .first;
+}
+void endlessWhen(const pl::Ref& x) {
+  pl::when(x[{0, 0}] > 0, [&] { endlessWhen(x); });
+}
+
+void endlessScope() {
+  pl::run_scoped([](pl::Ref) { endlessScope(); }, pl::vmem({8, 128}, pl::f32));
+}
+
+TEST(Loops, EndlessRecursionIsRefused) {
+  using F = pl::Array (*)(const pl::Array&);
+  for (const F f : {F{endlessCond}, F{endlessSwitch}, F{endlessFor}, F{endlessWhile}, F{endlessScan}}) {
+    EXPECT_EQ(codeOf([&] { return pl::jit(f)(pl::ones({4})); }), "SM7106");
+    EXPECT_EQ(codeOf([&] { return pl::vmap(f)(pl::ones({2, 4})); }), "SM7106");
+    const auto gradient = pl::jit(pl::grad([&](const pl::Array& x) { return pl::sum(f(x)); }));
+    EXPECT_EQ(codeOf([&] { return gradient(pl::ones({4})); }), "SM7106");
+  }
+  EXPECT_EQ(codeOf([] { return run([](pl::Ref x, pl::Ref) { endlessWhen(x); }); }), "SM7106");
+  EXPECT_EQ(codeOf([] { return run([](pl::Ref, pl::Ref) { endlessScope(); }); }), "SM7106");
+}
+
+// Branches of a switch contain the later ones, which is no recursion.
+TEST(Loops, SwitchesMayHaveManyBranches) {
+  std::vector<std::function<pl::Array()>> branches;
+  for (int i = 0; i < 150; ++i) branches.emplace_back([i] { return pl::full({}, i); });
+  const auto f = pl::jit([&](const pl::Array& index) { return pl::switch_(index, branches); });
+  EXPECT_EQ(*f(scalarOf(int32_t{140})).as<int32_t>(), 140);
+}
+
+pl::Array nested(const pl::Array& x, int depth) {
+  if (depth == 0) return x;
+  return pl::cond(pl::sum(x) > 0, [&] { return nested(x + 1, depth - 1); }, [&] { return x; });
+}
+TEST(Loops, RecursionThatEndsIsTraced) {
+  EXPECT_EQ(*pl::jit([](const pl::Array& x) { return nested(x, 90); })(pl::full({}, 1, pl::f32)).as<float>(), 91);
+  EXPECT_EQ(*nested(pl::full({}, 1, pl::f32), 1000).as<float>(), 1001);  // without a trace, C++'s own
+}
+
+// The place of an error in what a scan consists of is the scan.
+TEST(Loops, ScansWithoutMemoryNameTheUsersLine) {
+  const auto endless = [](const pl::Array& x) {
+    return pl::scan(
+               [](const pl::Array& c, const std::vector<pl::Array>&) { return std::pair{c, pl::zeros({1 << 20})}; }, x,
+               std::vector<pl::Array>{}, {.length = INT32_MAX})
+        .second;
+  };
+  for (const bool jit : {false, true}) {
+    const auto done = pl::attempt([&] { jit ? pl::jit(endless)(pl::zeros({})) : endless(pl::zeros({})); });
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, "SM1009");
+    EXPECT_NE(done.error().place.file.find("LoopsTest.cpp"), std::string::npos) << done.error().str();
+  }
+}
+
 /// As in JAX, a predicate may be any number, known or traced.
 TEST(Loops, FloatsArePredicates) {
   const auto chosen = [](float p) {

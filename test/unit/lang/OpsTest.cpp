@@ -368,6 +368,68 @@ TEST(OpsErrors, NumbersOutsideOfTheirRangeAreRefused) {
             "SM6307: the matrix unit of 'matmul_pop_fifo' is below 0, -1");
 }
 
+TEST(OpsErrors, KeysAreWords) {
+  const auto refusal = [](const auto& work) {
+    const auto done = pl::attempt([&] { (void)work(); });
+    return done ? std::string() : done.error().code + ": " + done.error().message + ", " + done.error().have;
+  };
+  EXPECT_EQ(refusal([] { return pl::Key(1.5, 2); }), "SM6302: 'Key' does not take f32, f32");
+  EXPECT_EQ(refusal([] { return pl::Key(pl::full({}, 1, pl::i32), 2); }), "SM6302: 'Key' does not take i32, i32");
+  EXPECT_EQ(refusal([] { return pl::Key(0, pl::ones({2}, pl::u32)); }),
+            "SM6307: a word of a Key is not a scalar, u32[2]");
+  EXPECT_EQ(refusal([] { return pl::split(pl::random_key(1), -1); }),
+            "SM6220: 'split' of a key into a negative number of keys, -1");
+  EXPECT_TRUE(pl::split(pl::random_key(1), 0).empty());
+  const Array numbers = pl::random_bits(pl::Key(0, 42), {4}), same = pl::random_bits(pl::random_key(42), {4});
+  EXPECT_EQ(std::memcmp(numbers.data(), same.data(), same.bytes()), 0);
+}
+
+/// As jax.random.bernoulli, which takes any number.
+TEST(Random, ProbabilitiesOutsideOf0To1AreTheNearestOne) {
+  const auto anyAndAll = [](double p) {
+    const Array drawn = pl::bernoulli(pl::random_key(3), p, {64});
+    return std::pair{*pl::any(drawn).as<uint8_t>() != 0, *pl::all(drawn).as<uint8_t>() != 0};
+  };
+  EXPECT_EQ(anyAndAll(1.5), std::pair(true, true));
+  EXPECT_EQ(anyAndAll(0.5), std::pair(true, false));
+  EXPECT_EQ(anyAndAll(-0.5), std::pair(false, false));
+  EXPECT_EQ(anyAndAll(std::numeric_limits<double>::quiet_NaN()), std::pair(false, false));
+}
+
+/// As numpy.take: there is no element that an index could stand for.
+TEST(OpsErrors, NothingIsTakenFromAnEmptyAxis) {
+  const auto take = [](const Array& x, const Array& i) { return pl::take(x, i); };
+  const Array x = pl::zeros({0, 3}), some = pl::arange(2), none = pl::arange(0);
+  EXPECT_EQ(codeOf([&] { return take(x, some); }), "SM6307");
+  EXPECT_EQ(codeOf([&] { return pl::jit(take)(x, some); }), "SM6307");
+  EXPECT_EQ(take(x, none).shape(), (pl::Shape{0, 3}));
+  EXPECT_EQ(pl::take(pl::zeros({0, 3}), some, 1).shape(), (pl::Shape{0, 2}));
+}
+
+TEST(Ops, UnsignedIntegersAndBoolsAreTheirAbsoluteValue) {
+  for (const pl::DType t : {pl::u8, pl::u16, pl::u32})
+    expectSame([](const auto& x) { return pl::abs(x[0]); }, {pl::full({32, 128}, 200, t)});
+  const Array yes = pl::abs(pl::full({3}, true));
+  EXPECT_EQ(yes.dtype(), pl::pred);
+  EXPECT_EQ(yes.as<uint8_t>()[2], 1);
+}
+
+/// As jnp.matmul: whether any of the terms is true; numbers on request.
+TEST(Ops, ProductsOfBoolsAreBools) {
+  const Array x = pl::array(std::vector<int32_t>{1, 0, 0, 1, 1, 0, 0, 0, 0}, {3, 3}) > 0;
+  const auto product = [](const Array& x) { return pl::matmul(x, x); };
+  for (const Array& got : {product(x), Array(pl::jit(product)(x))}) {
+    ASSERT_EQ(got.type().str(), "pred[3,3]");
+    EXPECT_EQ(std::vector<int>(got.as<uint8_t>(), got.as<uint8_t>() + 9), (std::vector{1, 0, 0, 1, 1, 0, 0, 0, 0}));
+  }
+  const Array count = pl::matmul(x, x, {.preferred_element_type = pl::i32});
+  ASSERT_EQ(count.type().str(), "i32[3,3]");
+  EXPECT_EQ(count.as<int32_t>()[3], 2);
+  const Array mixed = pl::matmul(x, pl::ones({3, 3}, pl::i8), {.preferred_element_type = pl::i32});
+  EXPECT_EQ(mixed.as<int32_t>()[3], 2);
+  expectSame([](const auto& x) { return pl::matmul(x[0] > 5, x[0] > 1); }, {numbers({128, 128})});
+}
+
 /// Index i is i modulo the size, whatever the size: as numpy's take_along_axis for those of the array.
 TEST(Ops, TakeAlongAxisCountsNegativeIndicesFromTheEnd) {
   for (const int64_t size : {1, 2, 3, 5, 7, 8, 100}) {

@@ -347,6 +347,59 @@ TEST(Transforms, WhatCannotBeTransposedIsRefused) {
   EXPECT_EQ(refused.error().message, "'exp' cannot be transposed, which reverse mode needs");
 }
 
+TEST(Transforms, RulesThatAreNotLinearAreRefused) {
+  using Rule = Array (*)(const Array&, const Array&);
+  const auto refusal = [](Rule rule) {
+    const auto f =
+        pl::custom_jvp([](const Array& x) { return x * x; },
+                       [rule](const auto& x, const auto& t) {
+                         return std::pair{std::get<0>(x) * std::get<0>(x), rule(std::get<0>(x), std::get<0>(t))};
+                       });
+    const auto done = smalti::attempt([&] { pl::grad([&](const Array& x) { return pl::sum(f(x)); })(pl::ones({4})); });
+    return done ? std::string() : done.error().code + ": " + done.error().message + ", " + done.error().have;
+  };
+  EXPECT_EQ(refusal([](const Array&, const Array& t) { return t * t; }),
+            "SM7102: 'mul' is not linear in tangents, which reverse mode needs, mul with a tangent on both sides");
+  EXPECT_EQ(refusal([](const Array& x, const Array& t) { return x / t; }),
+            "SM7102: 'div' is not linear in tangents, which reverse mode needs, div with a tangent as divisor");
+  EXPECT_EQ(refusal([](const Array& x, const Array& t) { return pl::dot(t, t) * x; }),
+            "SM7102: 'dot_general' is not linear in tangents, which reverse mode needs, "
+            "dot_general with a tangent on both sides");
+  EXPECT_EQ(refusal([](const Array& x, const Array& t) { return x * t / 2 + t * x; }), "");
+}
+
+TEST(Transforms, RulesGiveTheResultsOfTheFunction) {
+  const auto refusal = [](const auto& f) {
+    const auto done = smalti::attempt([&] { pl::vjp(f, pl::ones({4})); });
+    return done ? std::string() : done.error().message + ", " + done.error().need + ", " + done.error().have;
+  };
+  const auto forward = [&](const auto& f, const auto& forward) {
+    return refusal(pl::custom_vjp(f, forward, [](const Array& x, const auto&) { return x; }));
+  };
+  const auto total = [](const Array& x) { return pl::sum(x); };
+  EXPECT_EQ(forward(total, [](const Array& x) { return std::pair{pl::astype(pl::sum(x), pl::i32), x}; }),
+            "the forward function of a custom_vjp gives another type than the function in result 0, f32[], i32[]");
+  EXPECT_EQ(forward(total, [](const Array& x) { return std::pair{x, x}; }),
+            "the forward function of a custom_vjp gives another type than the function in result 0, f32[], f32[4]");
+  EXPECT_EQ(forward([](const Array& x) { return std::vector{x, x}; },
+                    [](const Array& x) { return std::pair{std::vector{x}, x}; }),
+            "the forward function of a custom_vjp gives another number of results than the function, 2 results, 1");
+  EXPECT_EQ(refusal(pl::custom_jvp(
+                total, [](const auto& x, const auto& t) { return std::pair{std::get<0>(x), std::get<0>(t)}; })),
+            "the rule of a custom_jvp gives another type than the function in result 0, f32[], f32[4]");
+}
+
+TEST(Transforms, ErrorsOfBackwardFunctionsNameTheirLine) {
+  const auto f = pl::custom_vjp([](const Array& x) { return x; }, [](const Array& x) { return std::pair{x, x}; },
+                                [](const Array&, const Array& ct) {
+                                  return pl::dot(ct, pl::ones({7}));  // the line
+                                });
+  const auto done = smalti::attempt([&] { pl::grad([&](const Array& x) { return pl::sum(f(x)); })(pl::ones({4})); });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, "SM6304");
+  EXPECT_NE(done.error().str().find("// the line"), std::string::npos) << done.error().str();
+}
+
 TEST(Transforms, ErrorsInsideNameTheUsersLine) {
   const auto refused = smalti::attempt([&] {
     pl::jit(pl::grad([](const Array& x) {

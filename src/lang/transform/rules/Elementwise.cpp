@@ -95,10 +95,12 @@ std::vector<MaybeZero> transposeZero(const OpCall& call, const Mask&, Tangents) 
 }
 std::vector<MaybeZero> transposeNegate(const OpCall&, const Mask&, Tangents ct) { return {-*ct[0]}; }
 std::vector<MaybeZero> transposeMultiply(const OpCall& call, const Mask& isLinear, Tangents ct) {
+  if (isLinear[0] && isLinear[1]) refuseProduct(call);
   if (isLinear[0]) return {multiply(*ct[0], call.operands[1]), std::nullopt};
   return {std::nullopt, multiply(call.operands[0], *ct[0])};
 }
-std::vector<MaybeZero> transposeDivide(const OpCall& call, const Mask&, Tangents ct) {
+std::vector<MaybeZero> transposeDivide(const OpCall& call, const Mask& isLinear, Tangents ct) {
+  if (isLinear[1]) refuseProduct(call);
   return {div(*ct[0], call.operands[1]), std::nullopt};
 }
 std::vector<MaybeZero> transposeSelect(const OpCall& call, const Mask& isLinear, Tangents ct) {

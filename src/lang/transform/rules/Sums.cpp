@@ -154,6 +154,7 @@ Differentiated jvpDotGeneral(const OpCall& call, Tangents tangents) {
 }
 
 std::vector<MaybeZero> transposeDotGeneral(const OpCall& call, const Mask& isLinear, Tangents ct) {
+  if (isLinear[0] && isLinear[1]) refuseProduct(call);
   const Dot d(call);
   if (isLinear[0])
     return {cotangentOf(call, *ct[0], call.operands[0].type(), call.operands[1], d.lhsBatch, d.lhsContract, d.rhsBatch,

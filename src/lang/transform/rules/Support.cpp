@@ -1,9 +1,21 @@
 #include "lang/transform/rules/Support.h"
 
+#include <fmt/format.h>
+
 #include "lang/transform/Dependence.h"
 #include "smalti/ops/elementwise.h"
 
 namespace smalti::lang {
+
+void refuseProduct(const OpCall& call) {
+  refuse({.code = "SM7102",
+          .message = fmt::format("'{}' is not linear in tangents, which reverse mode needs", call.op.shownName()),
+          .place = {},
+          .need = "a rule for tangents that is linear in them: sums, and products with values that are no tangents",
+          .have = fmt::format("{} with a tangent {}", call.op.shownName(),
+                              call.op.name == "divide" ? "as divisor" : "on both sides"),
+          .help = "correct the rule of the custom_jvp"});
+}
 
 Differentiated jvpZero(const OpCall& call, Tangents) { return {{primalOf(call)}, {std::nullopt}}; }
 

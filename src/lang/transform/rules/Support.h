@@ -39,6 +39,10 @@ Differentiated jvpBinary(const OpCall& call, Tangents tangents) {
   return {{y}, {t}};
 }
 
+/// Error SM7102 for the transposition of an op that is not linear in its operands together, as a product of tangents
+/// is.
+[[noreturn]] void refuseProduct(const OpCall&);
+
 /// Piecewise constant: the derivative is zero.
 Differentiated jvpZero(const OpCall&, Tangents);
 /// Linear in all operands together: the op on the tangents.

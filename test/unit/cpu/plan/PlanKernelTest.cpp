@@ -151,6 +151,66 @@ TEST(PlanKernel, ACopyEndsASegment) {
   EXPECT_THAT(planned.plan().nests[1].ops, ElementsAre("arith.mulf", "tpu.vector_store"));
 }
 
+/// The ops of the nests before each op of a name, in program order.
+std::vector<std::vector<std::string>> nestsBefore(const PlannedKernel& kernel, llvm::StringRef name) {
+  std::vector<std::vector<std::string>> all;
+  mlir::func::FuncOp(kernel.package().kernelFunction()).walk([&](mlir::Operation* op) {
+    if (op->getName().getStringRef() != name) return;
+    for (const auto& step : kernel.body.ops.find(op)->second.before)
+      if (const auto* nests = std::get_if<PlannedNests>(&step))
+        for (const schedule::Nest& nest : nests->segment.segment.nests) {
+          all.emplace_back();
+          for (const size_t i : nest.ops)
+            all.back().push_back(nests->segment.segment.ops[i].op->getName().getStringRef().str());
+        }
+  });
+  return all;
+}
+
+TEST(PlanKernel, DeferredOpsBelongToTheOpThatEndsTheirSegment) {
+  const PlannedText planned(sumsAroundACopy(true));
+  EXPECT_THAT(nestsBefore(planned.kernel, "tpu.enqueue_dma"),
+              ElementsAre(ElementsAre("arith.addf", "tpu.vector_store")));
+  EXPECT_THAT(nestsBefore(planned.kernel, "func.return"), ElementsAre(ElementsAre("arith.mulf", "tpu.vector_store")));
+}
+
+TEST(PlanKernel, PositionsAreThoseOfTheCode) {
+  const PlannedText planned(productWithBias(8, false));
+  ASSERT_THAT(planned.plan().nests, SizeIs(1));
+  ASSERT_THAT(planned.plan().products, SizeIs(1));
+  EXPECT_EQ(planned.plan().nests[0].position, 1) << "the row is stored in all rows, to which the product adds";
+  EXPECT_EQ(planned.plan().products[0].position, 2);
+}
+
+/// Why there is no plan for a copy of rows from `source` on to the rows from 0 on.
+std::string copyRefusal(const std::string& rows, bool within) {
+  TextKernel k;
+  const Val x = k.input({.array = {16, 128}}), y = k.output({.array = {16, 128}}), done = k.dmaSemaphore();
+  const auto part = [&](const Val& ref, const std::string& start) {
+    const Val view = k.fresh(fmt::format("memref<{}x128xf32, #tpu.memory_space<any>>", rows));
+    const std::string size = rows == "?" ? ", %n" : "";
+    k.raw(fmt::format(
+        "{} = \"tpu.memref_slice\"({}, {}, %zero{}) <{{operandSegmentSizes = array<i32: 1, 2, {}>}}> : "
+        "({}, i32, i32{}) -> {}",
+        view.name, ref.name, start, size, rows == "?" ? 1 : 0, ref.type, rows == "?" ? ", i32" : "", view.type));
+    return view;
+  };
+  k.raw("%zero = arith.constant 0 : i32\n%four = arith.constant 4 : i32\n%n = arith.constant 8 : i32");
+  const Val from = part(x, "%four"), to = part(within ? x : y, "%zero");
+  k.dma(from, to, done);
+  k.waitDma(from, to, done);
+  const KernelPackage package = k.package();
+  const auto planned = planKernel(package, zen4(), {});
+  return planned ? std::string() : planned.error().reason;
+}
+
+TEST(PlanKernel, CopiesWithoutNativeCodeHaveNoPlan) {
+  EXPECT_EQ(copyRefusal("8", false), "");
+  EXPECT_EQ(copyRefusal("8", true), "");
+  EXPECT_EQ(copyRefusal("?", false), "");
+  EXPECT_EQ(copyRefusal("?", true), "a copy of a dynamic size within one array");
+}
+
 /// The result of a loop that carries a vector.
 TEST(PlanKernel, ValuesThatALoopCarriesAreMaterialised) {
   TextKernel k;
