@@ -90,17 +90,17 @@ class BoundProgram : public DeviceProgram::State {
       const auto end = kernel->ended();
       if (!end) return fail(end.error());
       if (*end == cpu::KernelStatus::done || !first) continue;
-      first =
-          fail({.code = "SM7208",
-                .message = *end == cpu::KernelStatus::stepLimit ? "a kernel did not end on the GPU within its step limit"
-                                                             : "a kernel on the GPU met a fault",
-                .place = {},
-                .where = {fmt::format("kernel '{}'", name)},
-                .have = *end == cpu::KernelStatus::outside     ? "a block outside its array"
-                        : *end == cpu::KernelStatus::stepLimit ? "more iterations of loops than allowed"
-                                                            : "an access out of bounds, or a wait that never ends",
-                .help = "its results are not valid; execute the program with copies of its inputs on the host, "
-                        "which explains the fault"});
+      first = fail(
+          {.code = "SM7208",
+           .message = *end == cpu::KernelStatus::stepLimit ? "a kernel did not end on the GPU within its step limit"
+                                                           : "a kernel on the GPU met a fault",
+           .place = {},
+           .where = {fmt::format("kernel '{}'", name)},
+           .have = *end == cpu::KernelStatus::outside     ? "a block outside its array"
+                   : *end == cpu::KernelStatus::stepLimit ? "more iterations of loops than allowed"
+                                                          : "an access out of bounds, or a wait that never ends",
+           .help = "its results are not valid; execute the program with copies of its inputs on the host, "
+                   "which explains the fault"});
     }
     return first;
   }

@@ -60,7 +60,7 @@ TEST(ConstantIndex, CastsToNarrowTypesKeepTheLowBits) {
   const auto index = [](std::string_view ops) { return after(ops, constantIndex); };
   EXPECT_EQ(index("%c = arith.constant 300 : i32\n%i = arith.index_cast %c : i32 to index"), 300);
   const std::string_view narrow =
-      "%c = arith.constant 300 : index\n%n = arith.index_cast %c : index to i8\n%i = arith.index_cast %n : i8 to index";
+      "%c = arith.constant 300 : index\n%s = arith.index_cast %c : index to i8\n%i = arith.index_cast %s : i8 to index";
   EXPECT_EQ(index(narrow), 44);
   EXPECT_EQ(index("%i = arith.index_cast %n : i32 to index"), std::nullopt);
 }

@@ -187,7 +187,7 @@ std::string copyRefusal(const std::string& rows, bool within) {
   TextKernel k;
   const Val x = k.input({.array = {16, 128}}), y = k.output({.array = {16, 128}}), done = k.dmaSemaphore();
   const auto part = [&](const Val& ref, const std::string& start) {
-    const Val view = k.fresh(fmt::format("memref<{}x128xf32, #tpu.memory_space<any>>", rows));
+    const Val view = k.fresh(fmt::format("memref<{}x128xf32, #tpu.memory_space<vmem>>", rows));
     const std::string size = rows == "?" ? ", %n" : "";
     k.raw(fmt::format(
         "{} = \"tpu.memref_slice\"({}, {}, %zero{}) <{{operandSegmentSizes = array<i32: 1, 2, {}>}}> : "
