@@ -392,7 +392,7 @@ TEST(Transforms, RulesGiveTheResultsOfTheFunction) {
 TEST(Transforms, ErrorsOfBackwardFunctionsNameTheirLine) {
   const auto f = pl::custom_vjp([](const Array& x) { return x; }, [](const Array& x) { return std::pair{x, x}; },
                                 [](const Array&, const Array& ct) { return pl::dot(ct, pl::ones({7})); });
-  const int line = __LINE__ - 2;
+  const int line = __LINE__ - 1;
   const auto done = smalti::attempt([&] { pl::grad([&](const Array& x) { return pl::sum(f(x)); })(pl::ones({4})); });
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, "SM6304");
