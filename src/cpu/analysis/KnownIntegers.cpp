@@ -115,6 +115,8 @@ Known KnownIntegers::evaluate(mlir::Operation& op) const {
       // INT_MIN / -1 overflows: unknown.
       .Case<DivSIOp>([&](auto) { return *b > 0 ? Known(*a / *b) : Known(); })
       .Case<RemSIOp>([&](auto) { return *b > 0 ? Known(*a % *b) : Known(); })
+      .Case<DivUIOp>([&](auto) { return ub ? wrap(zeroExtended(*a, type) / zeroExtended(*b, type)) : Known(); })
+      .Case<RemUIOp>([&](auto) { return ub ? wrap(zeroExtended(*a, type) % zeroExtended(*b, type)) : Known(); })
       .Case<CmpIOp>([&](CmpIOp c) { return Known(compare(c.getPredicate(), *a, *b, from) ? -1 : 0); })
       .Case<ExtUIOp, IndexCastUIOp>([&](auto) { return wrap(zeroExtended(*a, from)); })
       .Case<ExtSIOp, TruncIOp, IndexCastOp>([&](auto) { return wrap(ua); })

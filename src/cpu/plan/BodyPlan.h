@@ -94,6 +94,9 @@ struct OpPlan {
   std::optional<ProductOpPlan> product{};  ///< of a tpu.matmul or tpu.conv that is not interpreted
 };
 
+/// The refusal of a copy or signal of a kernel that runs without other devices.
+inline constexpr const char* kOtherDevice = "it copies to another device or core, or signals it";
+
 struct BodyPlan {
   /// By op, the terminators of blocks included. Ops without a plan have no code: constants, ops that a product
   /// computes, too, and those whose results are not used.

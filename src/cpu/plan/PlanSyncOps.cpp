@@ -31,7 +31,7 @@ NativeResult mayBeSelf(const BodyPlanner& p, mlir::Value id) {
   if (!id) return {};
   if (!p.hasScalar(id)) return unsupported("a device or core that native code does not follow");
   const KnownNumber known = p.integers.find(id);
-  if (known && *known != 0) return unsupported("it copies to another device or core, or signals it");
+  if (known && *known != 0) return unsupported(kOtherDevice);
   return {};
 }
 

@@ -14,8 +14,9 @@ namespace {
 /// SM7002, as when a kernel would be stored; but the folder is not made.
 Status checkFolder(const cpu::CompileCache& cache) {
   std::error_code error;
-  const bool exists = std::filesystem::exists(cache.folder(), error);
-  return !exists && !error ? cache.firstError() : cache.usable();
+  const std::filesystem::file_status status = std::filesystem::status(cache.folder(), error);
+  const bool isMissing = status.type() == std::filesystem::file_type::not_found;
+  return isMissing && error == std::errc::no_such_file_or_directory ? cache.firstError() : cache.usable();
 }
 
 int cache(const Session& session, bool clear) {

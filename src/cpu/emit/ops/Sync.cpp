@@ -62,11 +62,15 @@ View onDevice(NativeLowering& l, View here, Reg device) {
   return here;
 }
 
-/// Requires that the id, if there is one, is that of this device or core, the only one.
-void requireSelf(NativeLowering& l, mlir::Value id) {
-  if (!id) return;
+/// The id, if there is one, must be that of this device or core: there is no other. LLVM may know of an id that it is
+/// another one where the plan does not.
+NativeResult requireSelf(NativeLowering& l, mlir::Value id) {
+  if (!id) return {};
   Reg r = l.scalar(id);
-  l.require(l.b.CreateICmpEQ(r, llvm::Constant::getNullValue(r->getType())));
+  Reg isSelf = l.b.CreateICmpEQ(r, llvm::Constant::getNullValue(r->getType()));
+  if (constantOf(isSelf) == 0) return unsupported(kOtherDevice);
+  l.require(isSelf);
+  return {};
 }
 
 Reg wide(NativeLowering& l, mlir::Value v) { return l.b.CreateSExtOrTrunc(l.scalar(v), l.b.getInt64Ty()); }
@@ -97,14 +101,14 @@ NativeResult lowerSemaphoreSignal(NativeLowering& l, mlir::Operation& op) {
   const OperandSegments s(op);
   const View& semaphore = l.ref(s[0]);
   Reg amount = wide(l, s[1]);
-  requireSelf(l, s[3]);
+  if (auto ok = requireSelf(l, s[3]); !ok) return ok;
   if (l.options.devices && s[2]) {
     // Earlier writes must be visible to a thread that sees the count.
     Reg device = wideId(l, l.scalar(s[2]));
     requireDone(l, callRuntime(l, kSignalSymbol, l.b.getInt32Ty(), {device, semaphore.base, amount}));
     return {};
   }
-  requireSelf(l, s[2]);
+  if (auto ok = requireSelf(l, s[2]); !ok) return ok;
   addToCount(l, semaphore, amount);
   return {};
 }
@@ -268,9 +272,10 @@ NativeResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
   const OperandSegments s(op);
   const View& arrived = l.ref(s[3]);
   const View* sent = s[1] ? &l.ref(s[1]) : nullptr;
-  requireSelf(l, s[5]);
+  if (auto ok = requireSelf(l, s[5]); !ok) return ok;
   Reg device = l.options.devices && s[4] ? l.scalar(s[4]) : nullptr;
-  if (!device) requireSelf(l, s[4]);
+  if (!device)
+    if (auto ok = requireSelf(l, s[4]); !ok) return ok;
   if (l.packedRef(s[0]) || l.packedRef(s[2])) {
     const PackedView from = sideOf(l, s[0]);
     PackedView to = sideOf(l, s[2]);

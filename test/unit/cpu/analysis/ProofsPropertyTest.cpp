@@ -112,8 +112,8 @@ struct Arithmetic {
   }
   static const Val& one(const std::vector<Val>& of) { return of[*rc::gen::inRange<size_t>(0, of.size())]; }
   Val binary(std::vector<Val>& of) {
-    static const std::vector<std::string> kOps{"addi", "subi",  "muli",  "andi",  "ori",
-                                               "xori", "minsi", "maxsi", "divsi", "remsi"};
+    static const std::vector<std::string> kOps{"addi",  "subi",  "muli",  "andi",  "ori",   "xori",
+                                               "minsi", "maxsi", "divsi", "remsi", "divui", "remui"};
     return k.binary("arith." + kOps[*rc::gen::inRange<size_t>(0, kOps.size())], one(of), one(of));
   }
   void store(const Val& v) { k.scalarStore(v, out, {k.constant(stored++)}); }
