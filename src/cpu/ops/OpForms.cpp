@@ -61,6 +61,12 @@ Reason maskedStore(mlir::Operation& op) {
   return vectorStore(op);
 }
 
+Reason semaphoreAllocation(mlir::Operation& op) {
+  auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
+  if (type.hasStaticShape() && is_semaphore(elementDType(type))) return std::nullopt;
+  return "an allocation of a dynamic size";
+}
+
 Reason allocation(mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = tpu::memorySpaceOf(type);
@@ -130,14 +136,23 @@ Reason loop(mlir::Operation& op) {
 using Check = Reason (*)(mlir::Operation&);
 const llvm::StringMap<Check>& checks() {
   static const llvm::StringMap<Check> kChecks{
-      {"memref.alloca", allocation},     {"memref.load", scalarLoad},
-      {"memref.store", scalarStore},     {"scf.for", loop},
-      {"tpu.concatenate", concatenate},  {"tpu.dynamic_gather", gather},
-      {"tpu.dynamic_rotate", rotate},    {"tpu.reduce_index", argReduction},
-      {"tpu.strided_load", vectorLoad},  {"tpu.strided_store", vectorStore},
-      {"tpu.vector_store", maskedStore}, {"vector.extract", extract},
-      {"vector.load", vectorLoad},       {"vector.store", vectorStore},
-      {"tpu.transpose", transpose},      {"vector.transpose", transpose},
+      {"memref.alloca", allocation},
+      {"memref.load", scalarLoad},
+      {"memref.store", scalarStore},
+      {"scf.for", loop},
+      {"tpu.concatenate", concatenate},
+      {"tpu.dynamic_gather", gather},
+      {"tpu.dynamic_rotate", rotate},
+      {"tpu.reduce_index", argReduction},
+      {"tpu.sem_alloc", semaphoreAllocation},
+      {"tpu.strided_load", vectorLoad},
+      {"tpu.strided_store", vectorStore},
+      {"tpu.vector_store", maskedStore},
+      {"vector.extract", extract},
+      {"vector.load", vectorLoad},
+      {"vector.store", vectorStore},
+      {"tpu.transpose", transpose},
+      {"vector.transpose", transpose},
   };
   return kChecks;
 }

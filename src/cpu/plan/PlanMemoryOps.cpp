@@ -223,7 +223,7 @@ NativeResult planAtomic(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<PlanOpRow, 15> kMemoryTable{{
+constexpr std::array<PlanOpRow, 16> kMemoryTable{{
     {"tpu.atomic", planAtomic},
     {"vector.load", planVectorLoad},
     {"tpu.strided_load", planVectorLoad},
@@ -239,6 +239,7 @@ constexpr std::array<PlanOpRow, 15> kMemoryTable{{
     {"tpu.annotate", planAnnotate},
     {"tpu.memref_memory_space_is", planMemorySpaceIs},
     {"memref.alloca", planAllocation},
+    {"tpu.sem_alloc", planAllocation},
 }};
 
 }  // namespace

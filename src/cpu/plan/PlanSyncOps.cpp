@@ -106,14 +106,6 @@ NativeResult planSignal(BodyPlanner& p, mlir::Operation& op) {
   return exchange(p);
 }
 
-NativeResult planSemaphoreAlloc(BodyPlanner& p, mlir::Operation& op) {
-  auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
-  if (!type.hasStaticShape() || !is_semaphore(elementDType(type)))
-    return unsupported("an allocation of a dynamic size");
-  p.setRef(op.getResult(0), p.newMemory(BodyPlanner::allocate(elementDType(type), shapeOf(type))));
-  return {};
-}
-
 NativeResult planBarrier(BodyPlanner& p, mlir::Operation& op) {
   if (p.barrier) p.setRef(op.getResult(0), *p.barrier);
   return {};
@@ -133,12 +125,11 @@ NativeResult planIterationBound(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-constexpr std::array<PlanOpRow, 10> kPlannedSyncOps{{
+constexpr std::array<PlanOpRow, 9> kPlannedSyncOps{{
     {"tpu.core_id", planZero},
     {"tpu.device_id", planDeviceId},
     {"tpu.enqueue_dma", planCopy},
     {"tpu.iteration_bound", planIterationBound},
-    {"tpu.sem_alloc", planSemaphoreAlloc},
     {"tpu.sem_barrier", planBarrier},
     {"tpu.sem_read", planSemaphoreRead},
     {"tpu.sem_signal", planSignal},

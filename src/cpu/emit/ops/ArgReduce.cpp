@@ -5,7 +5,6 @@
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/emit/ops/OpTables.h"
 #include "cpu/nest/CarriedLoop.h"
-#include "cpu/ops/NativeOps.h"
 
 namespace smalti::cpu {
 namespace {

@@ -3,7 +3,6 @@
 #include "cpu/emit/ops/Columns.h"
 #include "cpu/emit/ops/OpTables.h"
 #include "cpu/emit/ops/PackedAccess.h"
-#include "cpu/ops/NativeOps.h"
 
 namespace smalti::cpu {
 namespace {

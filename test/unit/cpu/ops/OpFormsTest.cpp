@@ -63,6 +63,11 @@ TEST(OpForms, AllocationsAreInVmemOrSmem) {
             "an allocation outside VMEM and SMEM");
   EXPECT_EQ(reasonFor("%a = memref.alloca(%c0) : memref<?x128xf32, #tpu.memory_space<vmem>>"),
             "an allocation of a dynamic size");
+  EXPECT_EQ(
+      reasonFor("%a = \"tpu.sem_alloc\"() : () -> memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>"), "");
+  EXPECT_EQ(
+      reasonFor("%a = \"tpu.sem_alloc\"() : () -> memref<?x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>"),
+      "an allocation of a dynamic size");
 }
 
 TEST(OpForms, DimensionsAreThoseOfTheValue) {
