@@ -275,6 +275,13 @@ bool AxisDims::op(mlir::Operation& op) {
   return true;
 }
 
+bool AxisDims::body(mlir::func::FuncOp kernel) {
+  bool known = true;
+  kernel.getBody().front().walk(
+      [&](mlir::Operation* o) { known = known && (o->hasTrait<mlir::OpTrait::IsTerminator>() || op(*o)); });
+  return known;
+}
+
 std::optional<AxisDims> AxisDims::of(const KernelPackage& package) {
   AxisDims dims;
   auto kernel = package.kernelFunction();
@@ -283,12 +290,20 @@ std::optional<AxisDims> AxisDims::of(const KernelPackage& package) {
   dims.windows(KernelArguments(package), package.signature.grid);
   for (size_t a = 0; a < rank; ++a)
     if (!onlyCompared(kernel.getArgument(static_cast<unsigned>(a)))) dims.freeze(static_cast<int>(a));
-  bool known = true;
-  kernel.getBody().front().walk(
-      [&](mlir::Operation* op) { known = known && (op->hasTrait<mlir::OpTrait::IsTerminator>() || dims.op(*op)); });
-  if (!known) return std::nullopt;
+  if (!dims.body(kernel)) return std::nullopt;
   for (Axis& axis : dims.axes_)
     if (axis.block == 0) axis.free = false;
+  return dims;
+}
+
+std::optional<AxisDims> AxisDims::ofOutput(const KernelPackage& package, size_t d) {
+  const mlir::Value output = KernelArguments(package).output(0);
+  const int64_t extent = shapeOf(output.getType())[d];
+  AxisDims dims;
+  dims.axes_.resize(1);
+  dims.setAxis(dims.first(output) + static_cast<int>(d), 0);
+  dims.setSizes(0, 1, extent, extent);
+  if (!dims.body(package.kernelFunction())) return std::nullopt;
   return dims;
 }
 

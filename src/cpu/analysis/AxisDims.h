@@ -28,6 +28,9 @@ class AxisDims {
   /// since resized blocks do not change what is computed for a row, except for the order in which its elements are
   /// combined.
   static std::optional<AxisDims> of(const KernelPackage&);
+  /// Of a kernel without a grid: one axis is assumed, along dimension `d` of the first output, and every other dimension
+  /// of a ref follows it if the kernel's ops say so.
+  static std::optional<AxisDims> ofOutput(const KernelPackage&, size_t d);
 
   /// Whether blocks along this axis can be resized without changing what is computed for an element, unless a product
   /// sums over them.
@@ -54,6 +57,7 @@ class AxisDims {
   static constexpr int kUnknown = -2, kFixed = -1;
 
   void windows(const KernelArguments&, const std::vector<int64_t>& grid);
+  bool body(mlir::func::FuncOp);
   void setSizes(size_t axis, int64_t bound, int64_t block, int64_t size);
   bool op(mlir::Operation&);
   void product(mlir::Operation&);

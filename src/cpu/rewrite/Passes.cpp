@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/rewrite/AddGrid.h"
 #include "cpu/rewrite/DropEdgeMasks.h"
 #include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
@@ -30,6 +31,10 @@ std::optional<KernelPackage> moveNarrow(const KernelPackage& package, const Rewr
   return moveNarrowFloats(package);
 }
 
+std::optional<KernelPackage> divideSingleStep(const KernelPackage& package, const RewriteTarget& target) {
+  return addGrid(package, target.cores);
+}
+
 /// Masks may be dropped only if the reduction becomes one step, whose blocks are whole.
 std::optional<KernelPackage> retileMaskedGrid(const KernelPackage& package, const RewriteTarget& target) {
   const auto unmasked = dropEdgeMasks(package);
@@ -56,6 +61,7 @@ constexpr RewritePass kPasses[] = {
     {"multiply-without-units", "replaces products computed step by step on a matrix unit by products", multiply},
     {"eliminate-lane-broadcasts", "computes values that are equal in all lanes once per row", eliminateBroadcasts},
     {"move-narrow-floats", "moves narrow floats without widening or unpacking them", moveNarrow},
+    {"add-grid", "divides a kernel without a grid into steps that threads share", divideSingleStep},
     {"retile-masked-matmul-grid",
      "drops the masks of a product's partial block, and merges its reduction into one step", retileMaskedGrid,
      kRetiling},

@@ -19,6 +19,8 @@ struct Type {
   std::string text;
 };
 
+struct Entry;
+
 /// An attribute's value.
 struct Attr {
   enum class Kind { unit, boolean, integer, number, string, symbol, list, dictionary, elements, opaque, type };
@@ -27,7 +29,7 @@ struct Attr {
   std::string text;         ///< string, symbol, number's literal, opaque's mnemonic, type's text
   std::string suffix;       ///< the text after ':' ("i64"), or the element type of array<…>
   std::vector<Attr> items;  ///< list
-  std::vector<std::pair<std::string, Attr>> entries;  ///< dictionary
+  std::vector<Entry> entries;  ///< dictionary
   ArrayType elementsType;                             ///< elements
   Array elements;             ///< elements: of elementsType, or one element (rank 0) that stands for all
   size_t begin = 0, end = 0;  ///< its place in the text; opaque: that of its body
@@ -35,7 +37,11 @@ struct Attr {
 
   const Attr* find(std::string_view key) const;  ///< entry of a dictionary
 };
-using Entries = std::vector<std::pair<std::string, Attr>>;
+struct Entry {
+  std::string key;
+  Attr value;
+};
+using Entries = std::vector<Entry>;
 
 /// `#name = …` definitions, found once before the rest is read (they may stand after their uses).
 using Aliases = std::map<std::string, std::pair<size_t, size_t>, std::less<>>;

@@ -30,6 +30,11 @@ bool sameNumbers(const Array& a, const Array& b) {
 
 }  // namespace
 
+void requireSame(const KernelPackage& package, const KernelPackage& made, const std::vector<Array>& operands) {
+  const std::vector<Array> expected = run(package, operands), got = run(made, operands);
+  for (size_t i = 0; i < expected.size(); ++i) RC_ASSERT(sameNumbers(got[i], expected[i]));
+}
+
 std::map<std::string, int> applied(Kernel (*some)(), int cases) {
   std::map<std::string, int> counts;
   const Processor processor = *processorNamed("x86_64-linux-gnu/znver4");

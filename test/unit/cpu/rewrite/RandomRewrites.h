@@ -41,6 +41,10 @@ inline Val dot(TextKernel& k, const Val& a, const Val& b, const Val& c) {
   return v;
 }
 
+/// Fails the property unless the machine computes the same with both. Undefined elements (NaN) may differ in their
+/// bits.
+void requireSame(const KernelPackage&, const KernelPackage& made, const std::vector<Array>& operands);
+
 /// How often each pass has changed one of `cases` random kernels per case of RapidCheck; a test failure when a
 /// rewritten kernel computes something else on the machine. Undefined elements (NaN) may differ in their bits.
 std::map<std::string, int> applied(Kernel (*some)(), int cases);
