@@ -2,10 +2,12 @@
 """The layers whose unit tests a change is most likely to break: those it touches, and those built on them.
 
 The change is what is not committed yet, else the last commit. Prints one layer a line, in the order of the table below;
-all of them when files that belong to no layer were changed (public headers, CMake)."""
+all of them when files that belong to no layer were changed (public headers, CMake). With --python, the Python tests
+instead that are changed themselves, and those of the documents if one is changed."""
 
 import pathlib
 import subprocess
+import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -47,6 +49,18 @@ def has_tests(layer):
     return (ROOT / "test" / "unit" / layer).is_dir()
 
 
+def python_tests(files):
+    tests = {f for f in files if pathlib.PurePath(f).match("test/python/test_*.py") and (ROOT / f).exists()}
+    if any(f.startswith(("docs/", "README")) for f in files):
+        tests |= {"test/python/test_docs.py", "test/python/test_error_pages.py"}
+    return sorted(tests)
+
+
 if __name__ == "__main__":
-    table = tomllib.loads((ROOT / "tools/layers.toml").read_text())
-    print("\n".join(filter(has_tests, layers_of(changed_files(), table))))
+    if "--python" in sys.argv:
+        chosen = python_tests(changed_files())
+    else:
+        table = tomllib.loads((ROOT / "tools/layers.toml").read_text())
+        chosen = filter(has_tests, layers_of(changed_files(), table))
+    for name in chosen:
+        print(name)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests, in the order that finds errors soonest. Called by ./do test [PART…]; ends with "N passed, N failed".
-# unit:LAYER, ir:FOLDER and python:WORD are a part of a part; quick is what a change most likely breaks, in a minute.
+# unit:LAYER or unit:LAYER/FOLDER, ir:FOLDER and python:WORD are a part of a part; quick is what a change most likely breaks, in a minute.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,9 +28,17 @@ build_sanitized() { configured asan && cmake --build build/asan; }
 
 unit_tests() { ctest --test-dir "build/$1" --output-on-failure -j "$(nproc)" -L unit; }
 unit() { unit_tests release; }
-# The unit tests of one layer: a label that no test has would pass.
-unit_of() { [ -d "test/unit/$1" ] && cmake --build build/release --target "smalti_$1_test" &&
-  ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L "^$1\$" --no-tests=error; }
+# The unit tests of a layer, or of a folder in it: those of its suites. A label that no test has would pass.
+unit_of() {
+  local layer=${1%%/*}
+  [ -d "test/unit/$1" ] && cmake --build build/release --target "smalti_${layer}_test" || return 1
+  if [ "$layer" = "$1" ]; then
+    ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L "^$1\$" --no-tests=error
+  else
+    "$bin/smalti_${layer}_test" --gtest_brief --gtest_filter="$(grep -rhoP 'TEST(_[FP])?\(\K\w+' "test/unit/$1" |
+      sort -u | sed 's|.*|*&.*:*/&.*|' | paste -sd:)"
+  fi
+}
 ir() { .venv/bin/python /usr/lib/llvm-22/bin/lit -q --no-progress-bar "test/ir${1:+/$1}"; }
 cases() { "$bin/smalti" conform test/data/cases; }
 build_quick() {
@@ -41,6 +49,7 @@ quick_unit() { SMALTI_QUICK_TESTS=1 ctest --test-dir build/release --output-on-f
 # Tests of one file share expensive fixtures. Files that take minutes come first (conftest.py).
 python_of() { .venv/bin/python -m pytest -q test/python/test_*"$1"*.py; }
 python_tests() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile --no-loadscope-reorder test/python; }
+changed_python() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile "$@"; }
 docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test_error_pages.py; }
 sanitized_unit() { (. tools/sanitizers.sh; unit_tests "$1"); }
 build_all_sanitized() { configured asan-all && cmake --build build/asan-all --target $(printf 'smalti_%s_test ' "${LAYERS_ABOVE_CPU[@]}"); }
@@ -82,6 +91,8 @@ for part in "${parts[@]}"; do
       mapfile -t layers < <(python3 tools/changed_layers.py)
       step build build_quick "${layers[@]}"
       [ ${#layers[@]} = 0 ] || step unit quick_unit "${layers[@]}"
+      mapfile -t tests < <(python3 tools/changed_layers.py --python)
+      [ ${#tests[@]} = 0 ] || step python changed_python "${tests[@]}"
       step ir ir; step cases cases ;;
     python) need_release; step python python_tests ;;
     python:*) need_release; step "$part" python_of "${part#*:}" ;;
@@ -91,7 +102,7 @@ for part in "${parts[@]}"; do
     threads) step build-tsan build_threads; step threads threads ;;
     sanitize) step build-asan build_sanitized; step unit-asan sanitized_unit asan; step fuzz fuzz ;;
     sanitize-all) step build-asan-all build_all_sanitized; step unit-asan-all all_sanitized_unit ;;
-    *) echo "./do test: no part '$part' (quick lint unit[:LAYER] ir[:FOLDER] python[:WORD] docs jax gpu sanitize sanitize-all threads)" >&2; exit 2 ;;
+    *) echo "./do test: no part '$part' (quick lint unit[:LAYER[/FOLDER]] ir[:FOLDER] python[:WORD] docs jax gpu sanitize sanitize-all threads)" >&2; exit 2 ;;
   esac
 done
 

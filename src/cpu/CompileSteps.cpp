@@ -40,7 +40,7 @@ std::optional<Diagnostic> unsuitableProcessor(const Processor& p) {
                       .need = fmt::format("a little-endian machine with addresses of {} bits", kAddressBits),
                       .have = fmt::format("{}-endian, {} bits", layout.isLittleEndian() ? "little" : "big", bits),
                       .help = "name a processor such as haswell, or aarch64-linux-gnu/neoverse-n1"};
-  if (!triple.isX86() || p.vectorBytes > kSseBytes) return std::nullopt;
+  if (!p.isX86() || p.vectorBytes > kSseBytes) return std::nullopt;
   return Diagnostic{.code = "SM7005",
                     .message = fmt::format("processor {} lacks AVX2, FMA or F16C", p.name),
                     .place = {},

@@ -71,7 +71,8 @@ class Measuring {
   Stamps::Clock::time_point begin_;
 };
 
-/// Calls that touch fewer bytes run on the caller alone. At 25 GB/s, 2 MiB take a core 84 us; another thread saves half
+/// Calls that touch fewer bytes run on the caller alone. At 25 GB/s (a core of the processor that
+/// docs/performance.md names), 2 MiB take a core 84 us; another thread saves half
 /// of that at most, and waking it takes 20 to 60 us (measured: runtime/Pool.cpp).
 constexpr int64_t kWorthSharingBytes = 2 << 20;
 /// The work of calls with a `cost_estimate`, in bytes that take as long at 25 GB/s: a core computes about 25 Gflop/s

@@ -89,6 +89,8 @@ Processor detectHost() {
 
 }  // namespace
 
+bool Processor::isX86() const { return llvm::Triple(triple).isX86(); }
+
 const Processor& hostProcessor() {
   static const Processor host = detectHost();
   return host;

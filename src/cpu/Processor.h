@@ -23,6 +23,7 @@ struct Processor {
   bool int8Dot = false;      ///< vpdpbusd on the widest vectors
   bool fastBf16Dot = false;  ///< vdpbf16ps does more flops per cycle than f32 fma
 
+  bool isX86() const;
   int lanes(int elementBytes) const { return vectorBytes / elementBytes; }
   bool operator==(const Processor&) const = default;
 };

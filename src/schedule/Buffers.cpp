@@ -72,7 +72,8 @@ bool Dependence::operator()(mlir::Value v) {
 }
 
 int64_t CostModel::operator()(mlir::Value v) {
-  constexpr int64_t kMax = 1000, kMathFunction = 16;
+  // Instructions of a function of `math`, on average of those in src/cpu/math; and where counting stops.
+  constexpr int64_t kMathFunction = 16, kMax = 1000;
   const ScheduledOp* p = context_.segment.find(v);
   if (!p || !isVector(v)) return 0;
   if (p->isLoad() || isReduction(*p->op) || plan_.rowBuffers.contains(v) || !context_.evaluated(v)) return 1;

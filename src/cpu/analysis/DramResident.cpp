@@ -6,7 +6,6 @@
 #include "ir/TpuOpsMemory.h"
 #include "ir/facts/Attributes.h"
 #include "ir/facts/IndexMaps.h"
-#include "llvm/TargetParser/Triple.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -34,7 +33,7 @@ bool storedOnce(const KernelPackage& package, const Window& window, mlir::Value 
 }  // namespace
 
 bool isInDram(int64_t bytes, const Processor& processor) {
-  // Half of the LLC, at most 16 MiB: a core does not have a larger LLC to itself.
+  // Half of the LLC, at most 16 MiB: a core does not have a larger LLC to itself. Chosen, not measured.
   constexpr int64_t kLargestShare = 16 << 20;
   return bytes >= std::min(processor.l3Bytes / 2, kLargestShare);
 }
@@ -42,7 +41,7 @@ bool isInDram(int64_t bytes, const Processor& processor) {
 std::vector<bool> usesNonTemporalStores(const KernelPackage& package, const Processor& processor) {
   const KernelArguments arguments(package);
   std::vector<bool> worth(package.results.size(), false);
-  if (!llvm::Triple(processor.triple).isX86()) return worth;
+  if (!processor.isX86()) return worth;
   for (size_t i = 0; i < worth.size(); ++i) {
     const auto& window = arguments.windowOf(arguments.numInputs() + i);
     if (!window || window->elementIndexed || arguments.isAliased(i) || !isInDram(package.results[i].bytes(), processor))

@@ -1,5 +1,6 @@
 #include "cpu/emit/IterationLimit.h"
 
+#include "base/Arithmetic.h"
 #include "cpu/runtime/CallLimits.h"
 #include "cpu/runtime/KernelStatus.h"
 #include "ir/TpuOpsSync.h"
@@ -26,24 +27,31 @@ std::optional<int64_t> constantBound(mlir::Value v) {
   return value.getSExtValue();
 }
 
+constexpr int64_t kMany = kUncountedIterations + 1;
+int64_t constantIterations(mlir::Operation&);
+
+/// One iteration of the loop, and those of its uncounted inner loops meanwhile.
+int64_t iterationsPerIteration(mlir::Operation& loop) {
+  int64_t all = 1;
+  for (mlir::Region& region : loop.getRegions())
+    region.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* inner) {
+      if (!llvm::isa<mlir::scf::ForOp, mlir::scf::WhileOp>(inner)) return mlir::WalkResult::advance();
+      if (const int64_t nested = constantIterations(*inner); nested < kMany) all += nested;
+      return mlir::WalkResult::skip();
+    });
+  return all;
+}
+
 /// Iterations of a loop with constant bounds, including its uncounted inner loops; kMany: more than a few, or unknown.
 int64_t constantIterations(mlir::Operation& op) {
-  constexpr int64_t kMany = kUncountedIterations + 1;
   auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op);
   if (!loop) return kMany;
   const auto lower = constantBound(loop.getLowerBound()), upper = constantBound(loop.getUpperBound()),
              step = constantBound(loop.getStep());
   int64_t distance = 0;
   if (!lower || !upper || !step || *step < 1 || __builtin_sub_overflow(*upper, *lower, &distance)) return kMany;
-  const int64_t iterations = std::max<int64_t>(distance, 0) / *step + 1;
-  if (iterations > kUncountedIterations) return kMany;
-  int64_t inside = 1;
-  loop.getBody()->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* inner) {
-    if (!llvm::isa<mlir::scf::ForOp, mlir::scf::WhileOp>(inner)) return mlir::WalkResult::advance();
-    if (const int64_t nested = constantIterations(*inner); nested < kMany) inside += nested;
-    return mlir::WalkResult::skip();
-  });
-  return std::min(iterations * inside, kMany);
+  const int64_t iterations = distance <= 0 ? 0 : (distance - 1) / *step + 1;
+  return iterations > kUncountedIterations ? kMany : std::min(iterations * iterationsPerIteration(op), kMany);
 }
 
 /// Iterations with vector ops or copies take much longer than others.
@@ -111,8 +119,12 @@ void countIteration(NativeLowering& l, mlir::Operation& loop) {
   if (!l.options.countIterations || !countsIterations(loop)) return;
   Builder& b = l.b;
   Reg counter = counterOf(l);
-  const int64_t iterations = isLong(loop) ? kLongIterationsPerCheck : kIterationsPerCheck;
-  Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), counter), l.index(kIterationsPerCheck / iterations));
+  // Uncounted inner loops count with the iteration: each is short, but several levels of them are not.
+  const int64_t inner = iterationsPerIteration(loop);
+  const int64_t cost =
+      std::min(inner * (isLong(loop) ? kIterationsPerCheck / kLongIterationsPerCheck : 1), kIterationsPerCheck);
+  const int64_t iterations = ceilDiv(kIterationsPerCheck, cost) * inner;
+  Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), counter), l.index(cost));
   b.CreateStore(left, counter);
   auto* look = llvm::BasicBlock::Create(b.getContext(), "look", l.function);
   auto* leave = llvm::BasicBlock::Create(b.getContext(), "leave", l.function);

@@ -35,7 +35,7 @@ class NestEmitter {
 
   NativeResult run() {
     if (plan_.roots.empty()) return {};
-    allocateBuffers();
+    if (!allocateBuffers()) return unsupported(kOtherPlan);
     for (size_t i = 0; i < plan_.roots.size(); ++i)
       roots_.push_back({plan_.roots[i], details_.prefetchedTargets.contains(i), targetOf(plan_.roots[i]), {}});
     for (EmittedRoot& r : roots_)
@@ -56,14 +56,17 @@ class NestEmitter {
  private:
   // ---- memory
 
-  void allocateBuffers() {
+  /// False: the value whose buffer is reused has no memory, or shares it with another one, which would be overwritten.
+  bool allocateBuffers() {
     for (const Buffer& b : plan_.buffers) buffers_.push_back(l_.allocate(b.dtype, b.shape));
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       if (!plan_.buffers[i].reuses) continue;
-      const View& old = *l_.findView(plan_.buffers[i].reuses);
-      buffers_[i].base = old.base;
-      buffers_[i].owner = old.owner;
+      const View* old = l_.findView(plan_.buffers[i].reuses);
+      if (!old || old->owner.use_count() > 1) return false;
+      buffers_[i].base = old->base;
+      buffers_[i].owner = old->owner;
     }
+    return true;
   }
 
   View targetOf(const Root& r) const {

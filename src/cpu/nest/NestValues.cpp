@@ -15,11 +15,6 @@ View flatView(const View& view, Reg one) {
   return flat;
 }
 
-bool isExpensive(mlir::Value v) {
-  mlir::Operation* op = v.getDefiningOp();
-  return op && (op->getName().getDialectNamespace() == "math" || llvm::isa<mlir::arith::DivFOp>(op));
-}
-
 }  // namespace
 
 NestValues::NestValues(NativeLowering& lowering, const Segment& segment, const NestPlan& plan,
@@ -119,7 +114,7 @@ Reg NestValues::eval(mlir::Value v, const ElementMap& map, const Chunk& chunk) {
 Reg NestValues::computeForRow(mlir::Value v, const ElementMap& map, const Chunk& one) {
   if (Reg kept = slots_.find(v, map, at.phase, at.bufferedRow)) return kept;
   Reg r = compute(v, map, one);
-  if (r && isExpensive(v)) keepForLaterPhases(v, map, r);
+  if (r && details_.keptRowValues.contains(v)) keepForLaterPhases(v, map, r);
   return r;
 }
 

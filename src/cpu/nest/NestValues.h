@@ -27,7 +27,7 @@ class NestValues {
   Elements elements(const View&, const ElementMap&, const Chunk&);
   /// `isPrefetched`: for later rows, the memory is prefetched if this load is contiguous and of the first phase.
   Reg loadFrom(const View&, const ElementMap&, const Chunk&, bool isPrefetched = false);
-  /// Keeps a scalar that is expensive to compute or cannot be computed again.
+  /// Keeps a scalar in memory for the row's later phases.
   void keepForLaterPhases(mlir::Value, const ElementMap&, Reg);
   /// Announces that the current phase will keep the value, so that code emitted earlier may refer to it.
   void expectForLaterPhases(mlir::Value v, const ElementMap& map) { slots_.expect(v, map, at.phase); }

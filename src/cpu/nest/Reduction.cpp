@@ -103,7 +103,8 @@ Reg lanesFrom(Builder& b, Reg v, unsigned first, unsigned count) {
   return b.CreateShuffleVector(v, lanes);
 }
 
-/// Values of several registers are folded before their signs and NaNs are kept: an instruction does it for two.
+/// Values of at least so many lanes are folded before their signs and NaNs are kept: an instruction does it for two
+/// registers. Chosen, not measured.
 constexpr int kFoldedFrom = 32;
 unsigned lanesOf(Reg v) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
@@ -127,6 +128,16 @@ Reg anyLane(Builder& b, Reg conditions) {
   return b.CreateIsNotNull(b.CreateBitCast(conditions, b.getIntNTy(lanes)));
 }
 
+/// The sum, contracted: whatever multiplication computes the value last, also inside a function such as exp, need not
+/// be rounded before it is added, as sums are taken in any order. This is instruction selection, which LLVM would do
+/// itself for two instructions with the flag `contract`; but the flag would also contract the value's other uses.
+Reg contractedSum(Builder& b, Reg sum, Reg value) {
+  auto* product = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  if (!product || product->getOpcode() != llvm::Instruction::FMul) return b.CreateFAdd(sum, value);
+  return b.CreateIntrinsic(value->getType(), llvm::Intrinsic::fma,
+                           {product->getOperand(0), product->getOperand(1), sum});
+}
+
 }  // namespace
 
 Accumulator startAccumulator(Builder& b, eval::ReduceKind kind, DType t, int lanes) {
@@ -141,12 +152,8 @@ Accumulator startAccumulator(Builder& b, eval::ReduceKind kind, DType t, int lan
 
 void accumulate(Builder& b, eval::ReduceKind kind, DType t, Accumulator& a, Reg value) {
   if (!isExtreme(kind)) {
-    // Sums are taken in any order; products need not be rounded before.
-    auto* product = llvm::dyn_cast<llvm::BinaryOperator>(value);
-    const bool adds = kind == eval::ReduceKind::add && product && product->getOpcode() == llvm::Instruction::FMul;
-    a[0] = adds ? b.CreateIntrinsic(value->getType(), llvm::Intrinsic::fma,
-                                    {product->getOperand(0), product->getOperand(1), a[0]})
-                : combine(b, kind, t, a[0], value);
+    const bool isFloatSum = kind == eval::ReduceKind::add && value->getType()->isFPOrFPVectorTy();
+    a[0] = isFloatSum ? contractedSum(b, a[0], value) : combine(b, kind, t, a[0], value);
     return;
   }
   a[0] = larger(b, kind, value, a[0]);

@@ -19,6 +19,7 @@ Reg combine(Builder&, eval::ReduceKind, DType, Reg, Reg);
 /// instruction, which loses NaN and the sign of 0, and the information that restores these at the end.
 using Accumulator = llvm::SmallVector<Reg, 3>;
 Accumulator startAccumulator(Builder&, eval::ReduceKind, DType, int lanes);
+/// A sum of floats may be contracted: if the value is a product, it is not rounded before it is added.
 void accumulate(Builder&, eval::ReduceKind, DType, Accumulator&, Reg value);
 /// Combines all accumulators and all of their lanes to one scalar.
 Reg finishAccumulators(Builder&, eval::ReduceKind, DType, std::span<const Accumulator>);

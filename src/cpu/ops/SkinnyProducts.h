@@ -8,7 +8,9 @@
 
 namespace smalti::cpu {
 
-/// Rows of A up to which a product is skinny: reading B once costs more than multiplying.
+/// Rows of A up to which a product is skinny: reading B once costs more than multiplying. Fitted with the decode rows
+/// of
+/// `./do bench cpu` on the processor that docs/performance.md names.
 constexpr int64_t kSkinnyRows = 8;
 
 /// Whether pairs of bf16 are multiplied in one instruction, the fastest way without tile registers.

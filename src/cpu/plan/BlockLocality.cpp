@@ -14,7 +14,7 @@ namespace smalti::cpu {
 namespace {
 
 /// Bytes of a block up to which its address is computed a step early: a larger one leaves enough time to compute the
-/// next.
+/// next. Chosen, not measured.
 constexpr int64_t kMaxPrefetchedBlockBytes = 64 << 10;
 
 bool hasSkinnyProduct(const KernelArguments& arguments) {

@@ -42,6 +42,9 @@ struct NestDetails {
   /// Loads and earlier values whose memory is prefetched for later rows (RowSchedule::prefetchRows), as far as the
   /// first phase reads it in contiguous vectors.
   llvm::DenseSet<mlir::Value> prefetched{};
+  /// Values that, where one is needed per row, are kept in memory for the later phases of a row instead of being
+  /// computed again.
+  llvm::DenseSet<mlir::Value> keptRowValues{};
 
   bool prefetches() const { return !prefetched.empty() || !prefetchedTargets.empty(); }
 };
@@ -70,8 +73,9 @@ struct ProductOpPlan {
   mlir::Value addedRow{};    ///< the row vector that the product adds to each of its rows; null: none
   bool accumulates = false;  ///< the product adds to what its memory holds
   bool joinsBlocks = false;  ///< blocks of B are multiplied as one skinny product, not one after the other
-  std::optional<RowGroups> neededRows{};  ///< if at most half of the rows are needed, only these are computed …
+  std::optional<RowGroups> neededRows{};  ///< if few rows are needed (mostNeededRows), only these are computed …
   int64_t rowsOfChunk = 0;                ///< … in chunks of this many rows
+  int64_t mostNeededRows = 0;             ///< with more needed rows, all are computed
   std::vector<ProductPlan> products{};    ///< in the order of their emission
 };
 

@@ -169,7 +169,7 @@ NativeResult BodyPlanner::planInterpreted(mlir::Operation& op) {
     if (isVector(v)) view(v);
   for (const mlir::Value v : op.getResults())
     if (isVector(v)) setView(v, allocate(elementDType(v.getType()), shapeOf(v.getType())));
-  interpreted.push_back({nextPosition(), name});
+  interpreted.push_back({nextPosition(), enclosingControlFlow(op), name});
   return {};
 }
 

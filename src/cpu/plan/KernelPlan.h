@@ -14,6 +14,7 @@ namespace smalti::cpu {
 /// A product, and what its op does besides it (ProductOpPlan).
 struct ProductSummary : ProductPlan {
   int position = 0;          ///< among all that the body computes, from 1 in the order of the code
+  std::string within;        ///< enclosingControlFlow of the op
   bool isInPlace = false;    ///< it is computed in the memory of the store that uses it
   bool storesAdded = false;  ///< what is added to it is stored there before it
   int64_t rowsOfChunk = 0;   ///< only needed rows are computed, in chunks of this many; 0: all rows
@@ -21,8 +22,9 @@ struct ProductSummary : ProductPlan {
 
 /// An op that src/eval computes.
 struct InterpretedOp {
-  int position = 0;  ///< as ProductSummary's
-  std::string name;  ///< "tpu.sort"
+  int position = 0;    ///< as ProductSummary's
+  std::string within;  ///< as ProductSummary's
+  std::string name;    ///< "tpu.sort"
 };
 
 struct KernelPlan {

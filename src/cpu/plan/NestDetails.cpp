@@ -72,6 +72,9 @@ NestDetails BodyPlanner::detailsOf(const Segment& segment, const Nest& nest) {
   NestDetails details{.neededRows = neededRowsOf(segment, nest), .loops = columnLoops(segment, plan)};
   if (!details.neededRows) details.maskedLoads = maskedLoadsOf(segment, nest, buffers);
   choosePrefetched(segment, plan, details);
+  if (plan.rows.bufferedRows() > 1)
+    for (const ScheduledOp& p : segment.ops)
+      if (isWorthKeepingPerRow(*p.op)) details.keptRowValues.insert(p.op->getResult(0));
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     if (!plan.buffers[i].value) continue;
     if (details.maskedLoads) {  // the value is in either memory
@@ -107,7 +110,8 @@ void BodyPlanner::choosePrefetched(const Segment& segment, const NestPlan& plan,
 
 /// The roots of one phase with equally many columns are computed together.
 std::vector<ColumnLoop> BodyPlanner::columnLoops(const Segment& segment, const NestPlan& plan) const {
-  // Rows divided by a value are multiplied by its reciprocal from this number of columns on.
+  // Rows divided by a value are multiplied by its reciprocal from this number of columns on, so that the test for
+  // accuracy costs little. Chosen, not measured.
   constexpr int64_t kReciprocalColumns = 128;
   const int last = plan.phases() - 1;
   const auto isMade = [&](mlir::Value v) {

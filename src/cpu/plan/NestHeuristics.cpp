@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "schedule/NestPlan.h"
 
 namespace smalti::cpu {
@@ -85,6 +86,10 @@ RowSchedule scheduleRows(const NestFacts& nest, const RootCost& cost, const Proc
   RowSchedule rows;
   for (const auto choose : {&blockRows, &pipelineLastPhase, &prefetchRows}) rows = choose(rows, nest, cost, processor);
   return rows;
+}
+
+bool isWorthKeepingPerRow(mlir::Operation& op) {
+  return op.getName().getDialectNamespace() == "math" || llvm::isa<mlir::arith::DivFOp>(op);
 }
 
 int columnLanes(int64_t columns, const Processor& p) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cpu/Processor.h"
+#include "mlir/IR/Operation.h"
 #include "schedule/NestFacts.h"
 
 namespace smalti::cpu {
@@ -29,6 +30,10 @@ RowSchedule pipelineLastPhase(RowSchedule, const NestFacts&, const RootCost&, co
 /// Prefetches rows into L1 if it has room for them and for the current row. A smaller L1 receives only the next row
 /// if rows are written with non-temporal stores; otherwise rows are prefetched into L2.
 RowSchedule prefetchRows(RowSchedule, const NestFacts&, const RootCost&, const Processor&);
+
+/// Whether the value of a row is kept in memory for later phases of the row: computing it again takes longer than a
+/// store and a load.
+bool isWorthKeepingPerRow(mlir::Operation&);
 
 /// A loop over columns, of which the number of vectors per iteration depends.
 struct ColumnLoopFacts {

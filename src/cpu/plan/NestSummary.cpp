@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "cpu/plan/BodyPlan.h"
+#include "ir/KernelPackage.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace smalti::cpu {
 
@@ -11,6 +15,14 @@ namespace {
 std::string nameOf(mlir::Operation* op) { return op->getName().getStringRef().str(); }
 
 }  // namespace
+
+std::string enclosingControlFlow(mlir::Operation& op) {
+  mlir::Operation* parent = op.getParentOp();
+  if (!llvm::isa<mlir::scf::IfOp, mlir::scf::ForOp, mlir::scf::WhileOp>(parent)) return "";
+  const SourcePlace place = placeOf(parent->getLoc());
+  const std::string_view kind = llvm::isa<mlir::scf::IfOp>(parent) ? "if" : "loop";
+  return place.line > 0 ? fmt::format("{}, line {}", kind, place.line) : std::string(kind);
+}
 
 NestSummary summarise(const schedule::Segment& segment, const schedule::Nest& nest, const NestDetails& details) {
   const schedule::NestPlan& plan = nest.plan;
@@ -29,6 +41,7 @@ NestSummary summarise(const schedule::Segment& segment, const schedule::Nest& ne
   }
   for (const schedule::Buffer& b : plan.buffers)
     if (b.value) s.values.push_back({nameOf(b.value.getDefiningOp()), b.dtype, b.shape, b.reuses != nullptr});
+  if (!nest.ops.empty()) s.within = enclosingControlFlow(*segment.ops[nest.ops.front()].op);
   for (const size_t i : nest.ops) s.ops.push_back(nameOf(segment.ops[i].op));
   for (const schedule::Root& r : plan.roots) {
     s.columns = std::max(s.columns, r.columns);

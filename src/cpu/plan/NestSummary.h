@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mlir/IR/Operation.h"
 #include "smalti/array.h"
 
 namespace smalti::schedule {
@@ -32,9 +33,10 @@ struct NestVectors {
 };
 
 struct NestSummary {
-  int position = 0;  ///< among all that the body computes, from 1 in the order of the code
-  int segment = 0;   ///< number in the body; 0: the nest computes a single value that another op needs
-  Shape rows{};      ///< of its loops; empty: one dense row
+  int position = 0;      ///< among all that the body computes, from 1 in the order of the code
+  std::string within{};  ///< enclosingControlFlow of its ops
+  int segment = 0;       ///< number in the body; 0: the nest computes a single value that another op needs
+  Shape rows{};          ///< of its loops; empty: one dense row
   int64_t columns = 1;
   std::vector<std::string> ops{};      ///< fused, in program order: "arith.mulf"
   int phases = 1;                      ///< of a row; each reduction of a row ends one
@@ -50,6 +52,9 @@ struct NestSummary {
   bool readsRowsInPlace = false;  ///< if a mask keeps all rows, its values are these rows in memory
   int64_t reciprocals = 0;        ///< divisors of rows that multiplications by their reciprocals replace
 };
+
+/// The innermost condition or loop around the op, with its line: "if, line 12"; "" if there is none.
+std::string enclosingControlFlow(mlir::Operation&);
 
 NestSummary summarise(const schedule::Segment&, const schedule::Nest&, const NestDetails&);
 

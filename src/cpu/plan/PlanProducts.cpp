@@ -96,8 +96,8 @@ class MatmulPlanner {
   NativeResult finish(DType out, const Shape& shape) {
     if (!made_.destination) p_.setView(op_.getResult(0), BodyPlanner::allocate(out, shape));
     for (const ProductPlan& plan : made_.products)
-      p_.products.push_back(
-          {plan, p_.nextPosition(), made_.destination.has_value(), made_.storesAdded, made_.rowsOfChunk});
+      p_.products.push_back({plan, p_.nextPosition(), enclosingControlFlow(op_), made_.destination.has_value(),
+                             made_.storesAdded, made_.rowsOfChunk});
     p_.plan.ops[&op_].product = std::move(made_);
     return {};
   }
@@ -206,6 +206,7 @@ class MatmulPlanner {
     if (chunk) made_.neededRows = p_.neededRows({op_.getResult(0)}, shape.m);
     if (made_.neededRows) {
       made_.rowsOfChunk = chunk;
+      made_.mostNeededRows = shape.m / 2;  // chosen, not measured: chunks multiply slower, one skinny product each
       GemmShape some = shape;
       some.m = chunk;
       add(some, b, rhs);
@@ -295,7 +296,7 @@ NativeResult planConvolution(BodyPlanner& p, mlir::Operation& op) {
   ProductPlan plan =
       cpu::planProduct({.shape = shape, .rowBytesOfB = convolution->leadingOfB * storage_bytes(shape.b)}, p.processor);
   plan.of = "a convolution";
-  p.products.push_back({plan, p.nextPosition()});
+  p.products.push_back({plan, p.nextPosition(), enclosingControlFlow(op)});
   ProductOpPlan made;
   made.products.push_back(std::move(plan));
   p.plan.ops[&op].product = std::move(made);

@@ -181,7 +181,7 @@ class MatmulLowering {
       return;
     }
     l_.ifElse(
-        l_.b.CreateICmpSLE(l_.b.CreateSub(needed->end, needed->begin), l_.index(rows / 2)),
+        l_.b.CreateICmpSLE(l_.b.CreateSub(needed->end, needed->begin), l_.index(plan_.mostNeededRows)),
         [&] {
           Reg first = l_.b.CreateMul(l_.b.CreateUDiv(needed->begin, l_.index(chunk)), l_.index(chunk));
           l_.loop(first, needed->end, l_.index(chunk), rowsFrom);

@@ -18,12 +18,14 @@
 namespace smalti::cpu {
 namespace {
 
-/// The arrays' bytes that are worth a step: they take about 20 us at 25 GB/s, as long as waking a thread. The step of a
-/// kernel with products computes more per byte.
+/// The arrays' bytes that are worth a step: they take about 20 us at 25 GB/s (a core of the processor that
+/// docs/performance.md names), as long as waking a thread. The step of a kernel with products computes more per byte.
+/// Chosen, not measured.
 constexpr int64_t kPartBytes = 512 << 10, kProductPartBytes = 64 << 10;
-/// The most steps per core; more would not balance the cores better.
+/// The most steps per core; more would not balance the cores better. Chosen, not measured.
 constexpr int64_t kPartsPerCore = 4;
-/// Blocks have a multiple of so many rows, or of so many elements of a single row, if possible.
+/// Blocks have a multiple of so many rows, or of so many elements of a single row, if possible: whole tiles of a
+/// product, and whole cache lines.
 constexpr int64_t kRowStep = 8, kElementStep = 1024;
 
 int numProducts(const KernelPackage& package) {

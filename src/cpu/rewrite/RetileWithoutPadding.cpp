@@ -12,7 +12,8 @@
 namespace smalti::cpu {
 namespace {
 
-// Chosen so that the rows with partial blocks of `./do bench cpu` are as fast as those without.
+// Chosen so that the rows with partial blocks of `./do bench cpu` are as fast as those without, on the processor that
+// docs/performance.md names.
 
 /// The fewest elements of a block; smaller blocks do not repay the overhead of a grid step.
 constexpr int64_t kMinElements = 64 << 10;

@@ -32,6 +32,26 @@ const std::string kLong = scalarKernel(R"(  %zero = arith.constant 0 : index
     }
   })");
 
+/// A bound with which the number of iterations is no i64.
+const std::string kWidest = scalarKernel(R"(  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %most = arith.constant 9223372036854775807 : index
+  scf.for %i = %zero to %most step %one {
+    %k = arith.index_cast %i : index to i32
+    memref.store %k, %o[%zero] : memref<1xi32, #tpu.memory_space<smem>>
+  })");
+
+/// Each loop alone has few iterations; together they have 8 to the power of `levels`.
+std::string nestedLoops(int levels) {
+  std::string text =
+      "  %zero = arith.constant 0 : index\n  %one = arith.constant 1 : index\n  %eight = arith.constant 8 : index\n"
+      "  %k = arith.constant 5 : i32\n";
+  for (int i = 0; i < levels; ++i) text += "  scf.for %i" + std::to_string(i) + " = %zero to %eight step %one {\n";
+  text += "  memref.store %k, %o[%zero] : memref<1xi32, #tpu.memory_space<smem>>\n";
+  for (int i = 0; i < levels; ++i) text += "  }\n";
+  return scalarKernel(text);
+}
+
 class LimitsOf : public ::testing::TestWithParam<const char*> {
  protected:
   Result<RunReport> execute(const std::string& text, const std::function<void(ExecuteOptions&)>& change) const {
@@ -61,7 +81,9 @@ TEST_P(LimitsOf, SM4104_EndlessLoopsEndAtTheStepLimit) {
 error[SM4104]: device 0 core 0 is running
   --> kernel.mlir:6:5
 )");
-  EXPECT_EQ(execute(kLong, [](ExecuteOptions& o) { o.step_limit = 100'000; }).error().code, "SM4104");
+  for (const std::string& kernel : {kLong, kWidest, nestedLoops(14)})
+    EXPECT_EQ(execute(kernel, [](ExecuteOptions& o) { o.step_limit = 100'000; }).error().code, "SM4104");
+  EXPECT_TRUE(execute(nestedLoops(3), [](ExecuteOptions& o) { o.step_limit = 100'000; }));
 }
 
 TEST_P(LimitsOf, SM9012_TheTimeOfARunIsLimited) {

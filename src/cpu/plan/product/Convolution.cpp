@@ -7,8 +7,10 @@
 namespace smalti::cpu {
 namespace {
 
-/// Most window positions. A copy is emitted for each, so more would bloat the code for little gain.
+/// Most window positions. A copy is emitted for each, so more would bloat the code for little gain. Chosen, not
+/// measured.
 constexpr int64_t kMaxTaps = 64;
+/// Most bytes of the copies. Chosen, not measured.
 constexpr int64_t kMaxWindowBytes = 64 << 20;
 
 /// The dimensions in another order.

@@ -21,8 +21,6 @@ constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
 /// With two FMA ports, 256 words finish too soon for this to pay: 3 % slower.
 int64_t wordsToPrefetchC(const Processor& p) { return p.fmaPorts > 1 ? 320 : 256; }
 
-bool isX86(const Processor& p) { return p.triple.starts_with("x86_64") || p.triple.starts_with("i"); }
-
 void chooseProduct(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
   const bool bytes = isByte(s.a) && isByte(s.b);
@@ -37,7 +35,7 @@ void chooseProduct(Layout& l, const Processor& p) {
     l.elementB = s.a == s.b ? PackedElement::i8Biased : PackedElement::i8;
     l.biasFactor = s.a != s.b ? 0 : s.a == DType::i8 ? -128 : 128;
     l.group = 4;
-  } else if (bytes && isX86(p)) {
+  } else if (bytes && p.isX86()) {
     l.instruction = MultiplyAdd::i16Madd;
     l.elementA = l.elementB = PackedElement::i16;
     l.group = 2;
@@ -211,7 +209,7 @@ Layout layOut(const GemmShape& shape, const Processor& processor) {
   Layout l;
   l.shape = shape;
   l.lanes = processor.lanes(4);
-  l.nativeHalf = !isX86(processor) || processor.vectorBytes > 16;
+  l.nativeHalf = !processor.isX86() || processor.vectorBytes > 16;
   chooseProduct(l, processor);
   l.blockDepth = depthOf(l, processor);
   chooseTile(l, processor);

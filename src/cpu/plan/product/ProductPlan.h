@@ -68,6 +68,13 @@ struct ProductPlan {
   const PackedPlan& packed() const { return std::get<PackedPlan>(division); }
   Strategy strategy() const { return static_cast<Strategy>(division.index()); }
   bool isSkinny() const { return strategy() != Strategy::packed; }
+
+  template <Strategy strategy>
+  using DivisionOf = std::variant_alternative_t<static_cast<size_t>(strategy), decltype(division)>;
+  static_assert(std::is_same_v<DivisionOf<Strategy::packed>, PackedPlan> &&
+                std::is_same_v<DivisionOf<Strategy::gemvDot>, GemvDotPlan> &&
+                std::is_same_v<DivisionOf<Strategy::gemvAxpy>, GemvAxpyPlan> &&
+                std::is_same_v<DivisionOf<Strategy::skinnyTiles>, SkinnyTilesPlan>);
 };
 
 ProductPlan planProduct(const ProductFacts&, const Processor&);

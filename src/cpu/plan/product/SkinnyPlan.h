@@ -9,7 +9,8 @@
 
 namespace smalti::cpu {
 
-/// The number of rows of A from which on multiplying rows of B takes longer than reading them.
+/// The number of rows of A from which on multiplying rows of B takes longer than reading them. Fitted with the decode
+/// rows of `./do bench cpu` on the processor that docs/performance.md names.
 constexpr int64_t kSlowRows = 4;
 
 /// The facts that the division depends on. If the product converts A to f32 (ProductPlan::widensA), `shape` already

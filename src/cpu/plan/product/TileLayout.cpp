@@ -8,7 +8,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Fewer rows or values of k leave most of a tile empty.
+/// Fewer rows or values of k leave most of a tile of 16 rows and 32 bf16 empty. Chosen, not measured.
 constexpr int64_t kMinTileRows = 4, kMinTileDepth = 16;
 
 }  // namespace

@@ -21,10 +21,12 @@ Value* maddWords(Ir& ir, Value* a, Value* b, int lanes) {
 }
 
 /// Prefetch distance of a micro-kernel that packs, in words of k. Earlier tiles have prefetched the same rows of B, but
-/// rows a power of two apart share few sets of L2 and evict each other.
+/// rows a power of two apart share few sets of L2 and evict each other. Fitted
+/// with the GEMM rows of `./do bench cpu` on the processor that docs/performance.md names.
 constexpr int kWordsAhead = 32;
 
 /// The part of each row of the next tile of A that is prefetched: enough for the hardware prefetcher to fetch the rest.
+/// Chosen, not measured.
 constexpr int kFirstBytes = 8 * kLineBytes;
 
 /// The body of one kernel, in parts.

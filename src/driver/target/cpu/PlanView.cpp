@@ -8,6 +8,8 @@
 namespace smalti::driver {
 namespace {
 
+std::string orDash(const std::string& text) { return text.empty() ? "-" : text; }
+
 std::string dimensions(const std::vector<size_t>& dims) { return fmt::format("{}", fmt::join(dims, ", ")); }
 
 /// Remarks on how an operand is accessed.
@@ -21,7 +23,7 @@ std::string notesOf(const cpu::BlockPlan& b, const cpu::BlockLocality& locality)
   if (const auto& reuse = locality.reuse)
     notes.push_back(reuse->empty() ? "same block soon" : "same blocks soon, dimension " + dimensions(*reuse));
   if (locality.isInDram) notes.push_back("larger than the caches");
-  if (locality.isNonTemporal) notes.push_back("non-temporal stores");
+  if (locality.isNonTemporal) notes.push_back("non-temporal stores of aligned lines");
   return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
 }
 
@@ -82,6 +84,8 @@ Json divisionJson(const cpu::PackedPlan&) { return nullptr; }
 
 std::string notesOf(const cpu::ProductSummary& p) {
   std::string notes;
+  if (p.shape.transposedA) notes += ", A transposed";
+  if (p.shape.transposedB) notes += ", B transposed";
   if (p.isInPlace) notes += p.storesAdded ? ", added to its store's memory" : ", in its store's memory";
   if (p.rowsOfChunk > 0) notes += fmt::format(", needed rows only, in chunks of {}", p.rowsOfChunk);
   return notes;
@@ -96,6 +100,7 @@ Json vectorsJson(const cpu::NestSummary& n) {
 Json productJson(const cpu::ProductSummary& p) {
   const cpu::GemmShape& s = p.shape;
   Json row{{"position", p.position},
+           {"within", p.within},
            {"m", s.m},
            {"n", s.n},
            {"k", s.k},
@@ -143,14 +148,15 @@ std::string planText(const cpu::KernelPlan& plan) {
     text += "\n" + table.str(false, 2);
   }
   if (!plan.products.empty()) {
-    term::Table table({{"", term::Align::right}, {"products"}});
+    term::Table table({{"", term::Align::right}, {"products"}, {"within"}});
     for (const cpu::ProductSummary& p : plan.products)
-      table.add({std::to_string(p.position), cpu::text(p) + notesOf(p)});
+      table.add({std::to_string(p.position), cpu::text(p) + notesOf(p), orDash(p.within)});
     text += "\n" + table.str(false, 2);
   }
   if (!plan.nests.empty()) {
     term::Table table({{"", term::Align::right},
                        {"loop nests"},
+                       {"within"},
                        {"rows"},
                        {"columns", term::Align::right},
                        {"ops", term::Align::right},
@@ -165,15 +171,17 @@ std::string planText(const cpu::KernelPlan& plan) {
                        {"notes"}});
     for (const cpu::NestSummary& n : plan.nests)
       table.add({std::to_string(n.position), n.segment == 0 ? "one value" : fmt::format("segment {}", n.segment),
-                 n.rows.empty() ? "-" : fmt::format("{}", fmt::join(n.rows, "x")), std::to_string(n.columns),
-                 std::to_string(n.ops.size()), std::to_string(n.phases), std::to_string(n.rowBlock),
-                 std::to_string(n.bufferedValues), prefetchOf(n), n.pipelinesLastPhase ? "pipelined" : "-",
-                 vectorsOf(n), std::to_string(n.stores), valuesOf(n), notesOf(n)});
+                 orDash(n.within), n.rows.empty() ? "-" : fmt::format("{}", fmt::join(n.rows, "x")),
+                 std::to_string(n.columns), std::to_string(n.ops.size()), std::to_string(n.phases),
+                 std::to_string(n.rowBlock), std::to_string(n.bufferedValues), prefetchOf(n),
+                 n.pipelinesLastPhase ? "pipelined" : "-", vectorsOf(n), std::to_string(n.stores), valuesOf(n),
+                 notesOf(n)});
     text += "\n" + table.str(false, 2);
   }
   if (!plan.interpreted.empty()) {
-    term::Table table({{"", term::Align::right}, {"interpreted"}});
-    for (const cpu::InterpretedOp& op : plan.interpreted) table.add({std::to_string(op.position), op.name});
+    term::Table table({{"", term::Align::right}, {"interpreted"}, {"within"}});
+    for (const cpu::InterpretedOp& op : plan.interpreted)
+      table.add({std::to_string(op.position), op.name, orDash(op.within)});
     text += "\n" + table.str(false, 2);
   }
   return text;
@@ -195,9 +203,10 @@ Json planJson(const cpu::KernelPlan& plan) {
   }
   for (const cpu::ProductSummary& p : plan.products) products.push_back(productJson(p));
   for (const cpu::InterpretedOp& op : plan.interpreted)
-    interpreted.push_back({{"position", op.position}, {"op", op.name}});
+    interpreted.push_back({{"position", op.position}, {"within", op.within}, {"op", op.name}});
   for (const cpu::NestSummary& n : plan.nests)
     nests.push_back({{"position", n.position},
+                     {"within", n.within},
                      {"segment", n.segment},
                      {"rows", n.rows},
                      {"columns", n.columns},

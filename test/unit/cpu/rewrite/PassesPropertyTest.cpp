@@ -292,6 +292,97 @@ Kernel someNarrowMove() {
   return {std::move(k), {bf16(0), bf16(91)}};
 }
 
+/// Products on matrix units: weights staged and loaded in some order, results from queues and accumulators.
+Kernel someUnits() {
+  TextKernel k;
+  constexpr int64_t kSide = 128;
+  const Spec narrow{.dtype = "bf16", .array = {kSide, kSide}}, wide{.array = {kSide, kSide}};
+  const std::vector<Val> refs{k.input(narrow), k.input(narrow)};
+  const Val o = k.output(wide);
+  std::vector<Val> values;
+  for (const Val& ref : refs) values.push_back(k.load(ref));
+  const auto one = [&] { return values[*rc::gen::inRange<size_t>(0, values.size())]; };
+  struct Unit {
+    std::set<int> staged;
+    bool hasWeights = false;
+    int queued = 0;
+    std::set<int> accumulators;
+  };
+  Unit units[2];
+  Val sum = k.splat(k.f32(0), {kSide, kSide});
+  const auto add = [&](const std::string& op) {
+    const Val made = k.fresh(sum.type);
+    k.raw(fmt::format("{} = {} : {}", made.name, op, made.type));
+    sum = k.binary("arith.addf", sum, made);
+  };
+  const auto popQueue = [&](int unit) {
+    add(fmt::format("tpu.matmul_pop_fifo {}", unit));
+    --units[unit].queued;
+  };
+  const auto popAccumulator = [&](int unit, int accumulator) {
+    add(fmt::format("tpu.matmul_pop {} {{mxu_index = {} : i32}}", accumulator, unit));
+    units[unit].accumulators.erase(accumulator);
+  };
+  for (int n = *rc::gen::inRange(3, 10); n-- > 0;) {
+    const int number = *rc::gen::inRange(0, 2);
+    Unit& unit = units[number];
+    if (!unit.hasWeights && unit.staged.empty()) {
+      const int to = *rc::gen::inRange(0, 2);
+      const Val v = one();
+      k.raw(fmt::format("tpu.matmul_push_rhs {} {{mxu_index = {} : i32, staging_register = {} : i32{}}} : {}", v.name,
+                        number, to, *rc::gen::inRange(0, 2) == 0 ? ", transpose = true" : "", v.type));
+      unit.staged.insert(to);
+      continue;
+    }
+    std::string load;
+    if (!unit.staged.empty() && (!unit.hasWeights || *rc::gen::inRange(0, 2) == 0)) {
+      load = fmt::format("load_staged_rhs = {} : i32, ", *unit.staged.begin());
+      unit.staged.clear();
+      unit.hasWeights = true;
+    }
+    const Val v = one();
+    const int accumulator = *rc::gen::inRange(0, 3);
+    switch (*rc::gen::inRange(0, 4)) {
+      case 0:
+        k.raw(fmt::format("tpu.matmul_lhs_fifo {} {{{}mxu_index = {} : i32}} : {}", v.name, load, number, v.type));
+        ++unit.queued;
+        break;
+      case 1:
+        k.raw(fmt::format("tpu.matmul_acc_lhs {}, {} {{{}mxu_index = {} : i32}} : {}", accumulator, v.name, load,
+                          number, v.type));
+        unit.accumulators.insert(accumulator);
+        break;
+      case 2:
+        if (!load.empty()) {  // the weights are used at least once
+          k.raw(fmt::format("tpu.matmul_lhs_fifo {} {{{}mxu_index = {} : i32}} : {}", v.name, load, number, v.type));
+          ++unit.queued;
+        }
+        if (unit.queued > 0) popQueue(number);
+        break;
+      default:
+        if (!load.empty()) {
+          k.raw(fmt::format("tpu.matmul_acc_lhs {}, {} {{{}mxu_index = {} : i32}} : {}", accumulator, v.name, load,
+                            number, v.type));
+          unit.accumulators.insert(accumulator);
+        }
+        if (!unit.accumulators.empty()) popAccumulator(number, *unit.accumulators.begin());
+        unit.hasWeights = unit.hasWeights && *rc::gen::inRange(0, 3) > 0;  // others are pushed next
+    }
+  }
+  for (int number : {0, 1}) {
+    while (units[number].queued > 0) popQueue(number);
+    while (!units[number].accumulators.empty()) popAccumulator(number, *units[number].accumulators.begin());
+  }
+  k.store(sum, o);
+  const auto bf16 = [](int64_t seed) {
+    Array a = Array::allocate({DType::bf16, {kSide, kSide}}).value();
+    for (int64_t i = 0; i < a.elements(); ++i)
+      a.as<uint16_t>()[i] = static_cast<uint16_t>((i * 7 + seed) % 3 == 0 ? 0x3f80 : (i + seed) % 5 == 0 ? 0xc000 : 0);
+    return a;
+  };
+  return {std::move(k), {bf16(0), bf16(4)}};
+}
+
 /// The pass changes enough of the random kernels that its mistakes would be found.
 void expectApplied(const std::map<std::string, int>& counts, const std::string& pass, int times) {
   EXPECT_GT(counts.contains(pass) ? counts.at(pass) : 0, times) << pass;
@@ -308,6 +399,8 @@ TEST(Passes, PreserveElementwiseKernels) { expectApplied(applied(someElementwise
 TEST(Passes, PreservePostponedStores) { expectApplied(applied(somePostponedStore, 2), "hoist-above-products", 50); }
 
 TEST(Passes, PreserveNumbersOfRows) { expectApplied(applied(someRunningNumber, 2), "eliminate-lane-broadcasts", 50); }
+
+TEST(Passes, PreserveProductsOfMatrixUnits) { expectApplied(applied(someUnits, 1), "multiply-without-units", 50); }
 
 TEST(Passes, PreserveNarrowMoves) { expectApplied(applied(someNarrowMove, 2), "move-narrow-floats", 50); }
 
