@@ -1,4 +1,4 @@
-// Our verdict beside the compiler's.
+// Our verdict compared with the compiler's.
 #include "driver/compile/Against.h"
 
 #include <gtest/gtest.h>

@@ -70,7 +70,7 @@ TEST(NativeProductDimensions, SeveralFreeAndSeveralContracting) {
       {{6, 4, 5}, {5, 24, 4}, {1, 2}, {2, 0}, {}, {}},       // in another order
       {{4, 6, 5, 3}, {5, 2, 4, 7}, {0, 2}, {2, 0}, {}, {}},  // everything
       {{2, 4, 6, 5}, {2, 5, 3, 8}, {3}, {1}, {0}, {0}},      // in batches
-      {{3, 1, 20, 1}, {20, 5, 1, 4}, {2}, {0}, {}, {}},      // beside sizes of 1
+      {{3, 1, 20, 1}, {20, 5, 1, 4}, {2}, {0}, {}, {}},      // next to sizes of 1
   };
   for (const Dimensions& d : all)
     for (const bool added : {false, true}) product(d, added);

@@ -1,4 +1,4 @@
-// Rows that are read several times: divided by a value of their own, summed, asked for before their turn.
+// Rows that are read several times: divided by a value per row, summed, prefetched.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST(Rows, QuotientsAreRoundedCorrectlyWhateverTheDivisor) {
   }
 }
 
-TEST(Rows, AreDividedByWayOfTheInverse) {
+TEST(Rows, AreDividedByReciprocals) {
   if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "looks for instructions of x86";
   const std::string code = assembly(divided({8, 1024}));
   EXPECT_TRUE(has(code, "vfnmadd"));
@@ -91,7 +91,7 @@ TEST(Rows, OfNarrowIntegersAreConvertedInVectors) {
   }
 }
 
-TEST(Rows, AreAskedForUnlessTheyAreInTheFirstCache) {
+TEST(Rows, ArePrefetchedUnlessInL1) {
   if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "looks for instructions of x86";
   EXPECT_TRUE(has(assembly(normalised({64, 1024})), "prefetch"));
   EXPECT_FALSE(has(assembly(normalised({4, 256})), "prefetch"));

@@ -63,7 +63,7 @@ TEST(Gemm, SeveralBlocks) {
     }
 }
 
-TEST(Gemm, FarRowsArePacked) {
+TEST(Gemm, RowsWithALargeStrideArePacked) {
   const GemmShape s{40, 70, 33};
   const CompiledGemm compiled = compileGemm(s);
   ASSERT_NE(compiled.run, nullptr);
@@ -71,8 +71,8 @@ TEST(Gemm, FarRowsArePacked) {
   GemmCase(s, 1000, 2).check(compiled.run);
 }
 
-/// Of two ports of multiplications and registers enough: panels of few rows' products stay in the first cache, and rows
-/// of B are read where they lie, unless they share its sets or begin within cache lines.
+/// With two FMA ports and enough registers: in products of few rows, panels stay in L1, and rows of B are read in
+/// place, unless they share its sets or begin within cache lines.
 TEST(Gemm, FewRowsHaveShallowBlocks) {
   Processor p = *processorNamed("x86_64-linux-gnu/sapphirerapids");
   ASSERT_EQ(p.fmaPorts, 2);
