@@ -73,7 +73,7 @@ class ProcessRun {
   };
 
   ByteWriter begin(Kind) const;
-  void tell(int to, ByteWriter message);
+  void sendControl(int to, ByteWriter message);
   void sendToAll(Kind, std::span<const std::byte> rest);
   Status take(Processes::Message);
   Status takeAll(std::chrono::microseconds wait);

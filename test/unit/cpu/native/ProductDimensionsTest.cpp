@@ -16,7 +16,7 @@ struct Dimensions {
   Shape lhs, rhs, lhsContracting, rhsContracting, lhsBatch, rhsBatch;
 };
 
-Shape without(const Shape& shape, const Shape& contracting, const Shape& batch) {
+Shape freeDims(const Shape& shape, const Shape& contracting, const Shape& batch) {
   Shape left;
   for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d)
     if (std::find(contracting.begin(), contracting.end(), d) == contracting.end() &&
@@ -28,8 +28,8 @@ Shape without(const Shape& shape, const Shape& contracting, const Shape& batch) 
 void product(const Dimensions& d, bool added) {
   SCOPED_TRACE(fmt::format("{} · {}, {} with {}", fmt::join(d.lhs, "x"), fmt::join(d.rhs, "x"),
                            fmt::join(d.lhsContracting, ","), fmt::join(d.rhsContracting, ",")));
-  const Shape lhsFree = without(d.lhs, d.lhsContracting, d.lhsBatch),
-              rhsFree = without(d.rhs, d.rhsContracting, d.rhsBatch);
+  const Shape lhsFree = freeDims(d.lhs, d.lhsContracting, d.lhsBatch),
+              rhsFree = freeDims(d.rhs, d.rhsContracting, d.rhsBatch);
   Shape out, order;
   const auto take = [&](const Shape& shape, const Shape& dims, int64_t operand) {
     for (int64_t at : dims) {
