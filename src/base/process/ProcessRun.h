@@ -34,7 +34,7 @@ class ProcessRun {
 
   /// The next kernel that the processes run together; process r has the devices [r, r + 1) * devices / count.
   ProcessRun(Devices&, KernelMessages&, int64_t devices);
-  /// After fewer than two barriers the others are told that this process has given up.
+  /// After fewer than two barriers the others are notified that this process has given up.
   ~ProcessRun();
   ProcessRun(const ProcessRun&) = delete;
   ProcessRun& operator=(const ProcessRun&) = delete;

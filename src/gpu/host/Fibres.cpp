@@ -79,7 +79,7 @@ struct Mbarrier {
     missing = arrivals;
   }
 };
-/// A left operand in registers: 16 elements of 16 bits in each of two rows, which the four threads of these rows have
+/// A left operand in registers: 16 elements of 16 bits in each of two rows, which the four threads of these rows hold
 /// together.
 using LeftFragment = std::array<std::array<uint16_t, 16>, 2>;
 struct PendingProduct {

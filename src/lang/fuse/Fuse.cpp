@@ -95,7 +95,7 @@ class Fusion {
 
   bool emit(const Units::Unit& unit, std::vector<Op>& made) {
     Group group = *unit.group;
-    settleRows(group, traced_.function.values, views_);
+    chooseSplit(group, traced_.function.values, views_);
     const auto computes = [](const Op* op) { return isElementwise(*op) || !reductionOf(*op).empty(); };
     const auto [rows, columns] = group.rowsAndColumns();
     if (rows * columns < kMinElements && unit.ops.size() < kMinOps) return false;

@@ -217,7 +217,7 @@ Shape shapeIn(const Group& group, Form form) {
           form == Form::full || form == Form::perColumn ? columns : 1};
 }
 
-void settleRows(Group& group, const std::vector<ArrayType>& types, const Views& views) {
+void chooseSplit(Group& group, const std::vector<ArrayType>& types, const Views& views) {
   if (group.split()) return;
   constexpr int64_t kLongest = 65536;  // of a single row, which one core computes
   const size_t rank = group.domain().size();

@@ -15,7 +15,7 @@
 namespace smalti::driver {
 namespace {
 
-/// One kernel's code, and what was measured of it.
+/// One kernel's code and its measurements.
 struct Measured {
   cpu::Inspection code;
   std::optional<cpu::InnerLoop> loop;

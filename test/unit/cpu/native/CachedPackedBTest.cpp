@@ -42,7 +42,7 @@ void run(const Shape& columns, const std::string& map, bool kept) {
 
 TEST(CachedPackedB, EveryBlockOfRowsUsesAllBlocksOfColumns) { run({kHeads, 128, 32}, "%i, %k, %c0", true); }
 
-TEST(CachedPackedB, EveryBlockOfRowsUsesSomeOfThem) { run({kHeads, 128, 32}, "%i, %seen, %c0", true); }
+TEST(CachedPackedB, EveryBlockOfRowsUsesSomeBlocksOfColumns) { run({kHeads, 128, 32}, "%i, %seen, %c0", true); }
 
 TEST(CachedPackedB, NoneIfNoBlockIsUsedAgain) { run({kHeads * kRows, 128, 32}, "%at, %k, %c0", false); }
 

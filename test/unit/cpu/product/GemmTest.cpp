@@ -189,7 +189,7 @@ TEST(Gemm, ProcessorsWithoutDotProductsGiveTheSame) {
       checkShape({23, 75, 37, t.a, t.b, t.c, (flags & 1) != 0, (flags & 2) != 0, false}, 2, flags, p);
 }
 
-TEST(Gemm, OtherProcessorsGetCode) {
+TEST(Gemm, CompilesForOtherProcessors) {
   SMALTI_LONG_TEST();
   for (const char* processorName :
        {"haswell", "sapphirerapids", "znver4", "x86-64", "alderlake", "aarch64-linux-gnu/neoverse-n1"}) {
@@ -356,7 +356,7 @@ TEST(Gemm, OneMultiplicationPerCycleTakesFourRowsOfShallowPanels) {
 }
 
 /// Rows of B on their way into a panel; C, and where the next tile's rows of A begin, where a tile takes long.
-TEST(Gemm, TilesAskForWhatTheyWillReadAndWrite) {
+TEST(Gemm, TilesPrefetchTheirOperandsAndResults) {
   const Processor p = *processorNamed("znver4");
   const auto prefetches = [&](int64_t k, bool packing) {
     ModuleBuilder builder(p, "gemm");
