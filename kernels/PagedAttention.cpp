@@ -11,7 +11,7 @@
 namespace smalti::kernels {
 namespace {
 
-/// By default so many keys that they fill the lanes of a row of scores: memory fetches several pages at a time. Error
+/// By default as many pages as have a key for each lane of a row of scores, which are copied at the same time. Error
 /// SM6701 where the arrays do not fit.
 int64_t pages_of_step(const ArrayType& q, const ArrayType& pages, int64_t pages_per_sequence,
                       const PagedAttentionOptions& o) {
@@ -44,7 +44,7 @@ Array grouped(const Array& q, const Array& k_pages) {
   return reshaped(q, {q.dim(0), key_heads, group, q.dim(2)});
 }
 
-/// Below each other.
+/// Concatenated along their rows.
 Array joined(const std::vector<Ref>& pages) {
   if (pages.size() == 1) return pages[0][_];
   std::vector<Operand> blocks;

@@ -18,10 +18,10 @@ import report
 from actors import HERE, Actor, Lost, commands, cpus_for, environment
 from rows import ROWS
 
-CLEAN = 0.95        # of the best rate of the limit's loop so far
+VALID = 0.95        # a valid limit, relative to the best rate of the limit's loop so far
 TOTAL_SECONDS = 520  # for all workloads: rows are measured for a shorter time if the run is late
 FIRST_LIMITS = 5    # steps of the limit's loop before the first round, to find its best rate
-TRIES = 5           # steps of an actor per turn at most, until one is between clean limits
+TRIES = 5           # steps of an actor per round at most, until one is between valid limits
 LONG_SECONDS = 0.03  # longer steps are not repeated: a disturbance is a small part of them
 GRACE_SECONDS = 3   # that a row may take in excess of its time for three rounds with repeated steps; after that one round suffices
 SETTLE_SECONDS = 0.02  # until idle threads of the last actor sleep: XLA's keep one core busy for milliseconds
@@ -76,9 +76,9 @@ class Stage:
         self.best[self.limit] = max(self.best.get(self.limit, 0), amount / seconds)
         return amount / seconds
 
-    def is_clean(self, rate):
+    def is_valid(self, rate):
         """Whether the limit's loop was about as fast as it ever was, in this row or before."""
-        return rate >= CLEAN * self.best[self.limit]
+        return rate >= VALID * self.best[self.limit]
 
     def close(self):
         for actor in self.actors.values():
@@ -87,14 +87,14 @@ class Stage:
 
 
 @dataclasses.dataclass
-class Turn:
+class Sample:
     """One step of one actor, between two steps of the limit's loop (their rates)."""
     before: float
     seconds: float
     after: float
 
     @property
-    def quiet(self):
+    def lower_limit(self):
         return min(self.before, self.after)
 
     @property
@@ -102,53 +102,53 @@ class Turn:
         return (self.before + self.after) / 2
 
 
-def take_turn(stage, row, name, before, last):
-    """The least disturbed of a few steps: a short one next to a slow limit is repeated."""
-    turns = []
-    while not turns or (not stage.is_clean(turns[-1].quiet) and len(turns) < TRIES
-                        and turns[-1].seconds < LONG_SECONDS and time.monotonic() < last):
+def take_sample(stage, row, name, before, last):
+    """The least disturbed of a few steps: a short one next to an invalid limit is repeated."""
+    samples = []
+    while not samples or (not stage.is_valid(samples[-1].lower_limit) and len(samples) < TRIES
+                          and samples[-1].seconds < LONG_SECONDS and time.monotonic() < last):
         took, amount = stage.actor(name).run()
         time.sleep(SETTLE_SECONDS)
         seconds = took * row.amount / amount if amount else took  # an actor may do several units in a call
-        turns.append(Turn(before, seconds, stage.limit_rate()))
-        before = turns[-1].after
-    return max(turns, key=lambda turn: turn.quiet), before
+        samples.append(Sample(before, seconds, stage.limit_rate()))
+        before = samples[-1].after
+    return max(samples, key=lambda sample: sample.lower_limit), before
 
 
 def rounds(stage, row, names, seconds):
-    """Rounds in which every actor has one turn: lists of Turn in the order of `names`."""
+    """Rounds with one sample of every actor: lists of Sample in the order of `names`."""
     taken, end = [], time.monotonic() + seconds
     before = max(stage.limit_rate() for _ in range(FIRST_LIMITS))
     last = end + GRACE_SECONDS
     while len(taken) < (3 if time.monotonic() < last else 1) or (time.monotonic() < end and len(taken) < 40):
-        turns = []
+        samples = []
         for name in names:
-            turn, before = take_turn(stage, row, name, before, last)
-            turns.append(turn)
-        taken.append(turns)
+            sample, before = take_sample(stage, row, name, before, last)
+            samples.append(sample)
+        taken.append(samples)
     return taken
 
 
 def medians(stage, row, taken, at, peak):
-    """Medians of actor `at` and of actor 0 over the rounds in which both were between clean limits."""
-    quiet = lambda turns: min(turns[0].quiet, turns[at].quiet)
+    """Medians of actor `at` and of actor 0 over the rounds in which both were between valid limits."""
+    lower_limit = lambda samples: min(samples[0].lower_limit, samples[at].lower_limit)
     work = row.flops if row.latency else row.amount * row.limit_unit
     cap = peak / row.flops * work if row.flop_limit else math.inf  # of the limit's rate, by the multiply-adds
-    limit = lambda turn: min(turn.limit, cap)
-    fraction = lambda turn: work / turn.seconds / limit(turn)
+    limit = lambda sample: min(sample.limit, cap)
+    fraction = lambda sample: work / sample.seconds / limit(sample)
 
-    good = [turns for turns in taken if stage.is_clean(quiet(turns))]
-    # If no round is clean, as on a busy machine, the least disturbed third of them, reported as 0 clean rounds.
-    used = good or sorted(taken, key=quiet, reverse=True)[:(len(taken) + 2) // 3]
-    middle = lambda of: statistics.median(of(turns) for turns in used)
+    valid = [samples for samples in taken if stage.is_valid(lower_limit(samples))]
+    # If no round is valid, as on a busy machine, the least disturbed third of them, reported as 0 valid rounds.
+    used = valid or sorted(taken, key=lower_limit, reverse=True)[:(len(taken) + 2) // 3]
+    middle = lambda of: statistics.median(of(samples) for samples in used)
     if row.latency:
-        ratio = middle(lambda turns: turns[at].seconds / turns[0].seconds)
+        ratio = middle(lambda samples: samples[at].seconds / samples[0].seconds)
     else:
-        ratio = middle(lambda turns: fraction(turns[0]) / fraction(turns[at]))
-    return {"ours": middle(lambda turns: turns[0].seconds), "peer": middle(lambda turns: turns[at].seconds),
-            "fraction": middle(lambda turns: fraction(turns[0])), "ratio": ratio,
-            "limit": middle(lambda turns: limit(turns[0])), "loop": middle(lambda turns: turns[0].limit), "cap": cap,
-            "clean": len(good)}
+        ratio = middle(lambda samples: fraction(samples[0]) / fraction(samples[at]))
+    return {"ours": middle(lambda samples: samples[0].seconds), "peer": middle(lambda samples: samples[at].seconds),
+            "fraction": middle(lambda samples: fraction(samples[0])), "ratio": ratio,
+            "limit": middle(lambda samples: limit(samples[0])), "loop": middle(lambda samples: samples[0].limit), "cap": cap,
+            "valid": len(valid)}
 
 
 def limit(row, rate, figure):
@@ -213,7 +213,7 @@ def measure(stage, row, seconds, note):
                      "limit": limit(row, m["limit"], figure),
                      "fraction": m["fraction"] if with_ours and m["fraction"] else None,
                      "peer": peer, "peer_rate": figure(m["peer"]) if peer else None,
-                     "ratio": m["ratio"] if peer and with_ours else None, "clean_rounds": m["clean"]})
+                     "ratio": m["ratio"] if peer and with_ours else None, "valid_rounds": m["valid"]})
         if math.isfinite(m["cap"]):
             rows[-1] |= {"loop_limit": limit(row, m["loop"], figure), "flop_limit": limit(row, m["cap"], figure)}
     return rows

@@ -125,14 +125,14 @@ def bounds(rows):
 
 def against_baseline(rows, enough=5, slower=0.98):
     """A sentence that compares the speed of this version with the baseline's, over the rows with enough valid rounds."""
-    clean = [r for r in rows if r["peer"] == "baseline" and r["ratio"] and r["clean_rounds"] >= enough]
-    if not clean:
+    valid = [r for r in rows if r["peer"] == "baseline" and r["ratio"] and r["valid_rounds"] >= enough]
+    if not valid:
         return f"baseline: no row has {enough} valid rounds"
-    mean = math.exp(statistics.fmean(math.log(r["ratio"]) for r in clean))
-    bad = sorted((r for r in clean if r["ratio"] < slower), key=lambda r: r["ratio"])
-    return "\n".join([f"baseline: {mean:.3f} times its speed in the geometric mean of {len(clean)} rows with {enough} valid "
-                      f"rounds; {len(bad)} of them below {slower}",
-                      *(f"  {r['workload']}, threads {r['threads']}: {r['ratio']:.3f}" for r in bad)])
+    mean = math.exp(statistics.fmean(math.log(r["ratio"]) for r in valid))
+    slow = sorted((r for r in valid if r["ratio"] < slower), key=lambda r: r["ratio"])
+    return "\n".join([f"baseline: {mean:.3f} times its speed in the geometric mean of {len(valid)} rows with {enough} valid "
+                      f"rounds; {len(slow)} of them below {slower}",
+                      *(f"  {r['workload']}, threads {r['threads']}: {r['ratio']:.3f}" for r in slow)])
 
 
 def page(rows, command):
@@ -154,7 +154,7 @@ def page(rows, command):
         peers = ", ".join(f"{p['peer']} {number(p['ratio'])}" for p in group if p["peer"] and p["ratio"])
         fraction = "" if r["fraction"] is None else f"{r['fraction']:.3f}"
         out.append(f"| {r['workload']} | {r['threads']} | {number(r['ours'])} | {r['unit']} | {number(r['limit'])} | {fraction} "
-                   f"| {peers} | {r['clean_rounds']} |")
+                   f"| {peers} | {r['valid_rounds']} |")
     if said := bounds(rows):
         out += ["", "## What the limits leave", "", *(f"- {s}" for s in said)]
     return "\n".join(out) + "\n"

@@ -16,7 +16,7 @@ class Row:
     threads: tuple = ("one", "all")
     quick: bool = False     # part of --quick
     limit_unit: float = 1   # work of that loop per unit of work, such as bytes per element
-    latency: bool = False   # the figure is a time; without flops the limit only shows whether a round is clean
+    latency: bool = False   # the figure is a time; without flops the limit only shows whether a round is valid
     flops: float = 0        # of one call: gives a time a limit
     flop_limit: str = ""    # spec of a loop of multiply-adds: the limit is the longer of the times of both loops
     ours: str = "ours"     # our actor

@@ -19,8 +19,8 @@ using namespace smalti;
 using namespace smalti::cpu;
 using GemmFunction = void(const void*, int64_t, const void*, int64_t, void*, int64_t, void*);
 
-/// A round counts if its two limits differ by at most this fraction and neither is slow compared with all.
-constexpr double kClean = .03;
+/// A round is valid if its two limits differ by at most this fraction and neither is slow compared with all.
+constexpr double kTolerance = .03;
 
 /// Processor time of this thread: excludes the time of other threads on the core, but not their effect on caches.
 double now() {
@@ -114,16 +114,16 @@ void measure(const Row& row, bench::Arithmetic limit, double seconds) {
     rounds.push_back({before, after, 2 * rate / (before + after)});
     before = after;
   }
-  std::vector<double> clean, all, limits;
+  std::vector<double> valid, all, limits;
   for (const Round& r : rounds) limits.push_back(r.after);
   const double usual = median(limits);
   for (const Round& r : rounds) {
     all.push_back(r.ratio);
     const double low = std::min(r.before, r.after), high = std::max(r.before, r.after);
-    if (low >= (1 - kClean) * high && low >= (1 - 2 * kClean) * usual) clean.push_back(r.ratio);
+    if (low >= (1 - kTolerance) * high && low >= (1 - 2 * kTolerance) * usual) valid.push_back(r.ratio);
   }
   std::printf("%-26s %6.3f %6.3f  %4zu of %4zu  %7.1f G/s  %5.1f ms %6lld bytes  %dx%d %lldx%lldx%lld\n",
-              row.name.c_str(), median(clean), median(all), clean.size(), all.size(), usual * 1e-9,
+              row.name.c_str(), median(valid), median(all), valid.size(), all.size(), usual * 1e-9,
               median({compile.begin() + 1, compile.end()}), static_cast<long long>(report.objectBytes), plan.tileRows,
               plan.tileColumns, static_cast<long long>(plan.blockRows), static_cast<long long>(plan.blockColumns),
               static_cast<long long>(plan.blockDepth));
@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
   const bench::Arithmetic f32 = bench::fmaLoop(), i8 = bench::int8DotLoop() ? bench::int8DotLoop() : f32;
   const bench::Arithmetic bf16 = p.fastBf16Dot ? bench::bf16DotLoop() : f32;
   std::printf("%s: f32 %.1f G/s\n", p.name.c_str(), rateOf(f32) * 1e-9);
-  std::printf("%-26s %6s %6s  %12s  %11s  %8s\n", "", "clean", "all", "rounds", "limit", "compile");
+  std::printf("%-26s %6s %6s  %12s  %11s  %8s\n", "", "valid", "all", "rounds", "limit", "compile");
   for (const Row& row : allRows()) {
     bool wanted = argc <= 2;
     for (int i = 2; i < argc; ++i) wanted |= row.name.starts_with(argv[i]);

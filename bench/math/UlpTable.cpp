@@ -235,7 +235,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("How far the cpu target's functions are from the exact value, over all 2^32 f32 (minutes for each).");
   app.add_option("--only", options.only, "one function: math.tanh");
-  app.add_option("--stride", options.stride, "every so many f32 (1)")->check(CLI::PositiveNumber);
+  app.add_option("--stride", options.stride, "test every Nth f32 (1)")->check(CLI::PositiveNumber);
   app.add_option("--threads", options.threads)->check(CLI::PositiveNumber);
   app.add_flag("--speed", options.speed, "measure the speed, too");
   app.add_option("--write", options.write, "the table as a page in this file");

@@ -12,7 +12,7 @@
 namespace smalti::minilm {
 
 /// f32 [texts, hidden]: the mean over a text's tokens, of length 1. Kernels run on the target in force (use_settings),
-/// the rows of a batch divided over so many devices. `progress` is called with the number of finished texts.
+/// the rows of a batch divided over `devices` devices. `progress` is called with the number of finished texts.
 Result<Array> embeddings(const Weights&, const Config&, std::span<const Tokens> texts, int64_t devices,
                          const std::function<void(size_t)>& progress);
 

@@ -19,7 +19,7 @@ void TextArguments::declareModel(CLI::App& app) {
 }
 
 void TextArguments::declareDevices(CLI::App& app) {
-  app.add_option("--devices", devices, "divide each batch of texts over so many devices")
+  app.add_option("--devices", devices, "divide each batch of texts over this many devices")
       ->check(CLI::Range(int64_t{1}, Mesh::most_devices))
       ->type_name("N");
 }

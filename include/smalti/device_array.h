@@ -82,7 +82,7 @@ class DeviceProgram {
   /// Waits for the GPU. SM7208: a kernel of a launch since the last `wait` met its step limit, or a fault such as
   /// an access out of bounds; the results are not valid then.
   Status wait() const;
-  /// Lets work that is enqueued on `stream` later wait for the launches so far.
+  /// Makes later work on `stream` wait for the launches so far.
   Status ready_on(void* stream) const;
 
   struct State;

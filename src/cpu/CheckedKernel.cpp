@@ -11,7 +11,7 @@ Result<std::optional<std::vector<Array>>> CheckedKernel::call(std::span<const Ar
   auto results = kernel_->call(operands, {}, options, fault, log);
   if (!results) return fail(std::move(results.error()));
   if (fault) return std::nullopt;
-  if (!takeShadows(*results, shadowResults_)) return std::nullopt;
+  if (!removeShadows(*results, shadowResults_)) return std::nullopt;
   return std::move(*results);
 }
 

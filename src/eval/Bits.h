@@ -20,7 +20,7 @@ bool unpackElementwise(Input in, DType source, int index, Output out);
 /// tpu.stochastic_convert: f32 → out's dtype using the low bits of `bits` (S-E19).
 bool stochasticConvert(Input value, Input bits, Output out);
 
-/// tpu.reduce_precision, stablehlo.reduce_precision: n floats of dtype `t`, each as a float of so many bits has it (the
+/// tpu.reduce_precision, stablehlo.reduce_precision: n floats of dtype `t`, each rounded to that many bits (to
 /// nearest, ties to even; infinity beyond its largest, zero below its smallest normal). False: not this dtype.
 bool reducePrecision(DType t, const std::byte* from, int64_t n, int exponentBits, int mantissaBits, std::byte* to);
 

@@ -17,8 +17,8 @@ namespace smalti::interop {
 /// StableHLO module text, pretty or generic, as JAX prints it. Codes SM20xx.
 Result<Program> importStableHlo(std::string_view text, const std::string& fileName);
 
-/// StableHLO's portable artifact (bytecode of VHLO), as jax.export writes it: told by its first bytes. Codes SM20xx and
-/// SM21xx.
+/// StableHLO's portable artifact (bytecode of VHLO), as jax.export writes it: recognised by its first bytes. Codes
+/// SM20xx and SM21xx.
 bool isPortableArtifact(std::string_view bytes);
 Result<Program> importPortableArtifact(std::string_view bytes, const std::string& fileName);
 

@@ -9,7 +9,7 @@
 namespace smalti::machine {
 
 /// The transport of the next kernel that the processes run together. If no process can proceed and no message is in
-/// flight, all of them are told, so that each reports its part of the deadlock. SM5011: another process gave up the
+/// flight, all of them are notified, so that each reports its part of the deadlock. SM5011: another process gave up the
 /// kernel.
 std::unique_ptr<Transport> makeProcessTransport(Endpoint&, KernelMessages&, int64_t devices);
 

@@ -9,7 +9,7 @@
 
 namespace smalti::pjrt {
 
-/// A class of refusals, told by the compiler's words.
+/// A class of refusals, recognised by the compiler's message.
 struct RefusalRow {
   std::string_view words;     ///< that are in the message
   std::string_view also{};    ///< that are in it as well; may be empty

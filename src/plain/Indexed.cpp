@@ -226,7 +226,7 @@ std::vector<std::vector<Update>> updateRounds(Windows& windows, const Shape& ope
 }
 
 /// The elements of `array` that `pick` names.
-Result<Array> picked(const Array& array, const std::vector<Update>& updates, int64_t Update::* pick) {
+Result<Array> gatherElements(const Array& array, const std::vector<Update>& updates, int64_t Update::* pick) {
   auto elements = Array::allocate({array.dtype(), {static_cast<int64_t>(updates.size())}});
   if (!elements) return elements;
   const int bytes = storage_bytes(array.dtype());
@@ -258,7 +258,7 @@ PlainResults scatter(PlainCall& call) {
     for (const auto& [arrays, pick] :
          {std::pair{std::span<const Array>(results), &Update::to}, {updates, &Update::from}})
       for (const Array& array : arrays) {
-        auto elements = picked(array, round, pick);
+        auto elements = gatherElements(array, round, pick);
         if (!elements) return fail(std::move(elements.error()));
         arguments.push_back(std::move(*elements));
       }

@@ -138,13 +138,14 @@ class Pipeline {
     }
     while (more) {
       for (size_t d = 0; d < at.size(); ++d) body_.setNumber(d, at[d]);
-      if (tells()) stepName_ = grid_.empty() ? "the kernel" : fmt::format("step {} ({})", steps_, fmt::join(at, ", "));
+      if (records())
+        stepName_ = grid_.empty() ? "the kernel" : fmt::format("step {} ({})", steps_, fmt::join(at, ", "));
       std::vector<bool> waits(windows_.size());
       for (size_t w = 0; w < windows_.size(); ++w) {
         waits[w] = windows_[w]->changes;
         if (!windows_[w]->changes) continue;
         windows_[w]->writeBytes = windows_[w]->bytes();
-        if (tells() && windows_[w]->isOutput()) windows_[w]->writeName = windows_[w]->blockName();
+        if (records() && windows_[w]->isOutput()) windows_[w]->writeName = windows_[w]->blockName();
       }
       more = advance(at);
       if (more) {
@@ -185,7 +186,7 @@ class Pipeline {
     return &*question_.operands[*operand];
   }
 
-  bool tells() const { return recorder_ && !recorder_->full(); }
+  bool records() const { return recorder_ && !recorder_->full(); }
 
   bool advance(std::vector<int64_t>& at) const {
     for (size_t d = at.size(); d-- > 0;) {
@@ -239,7 +240,7 @@ class Pipeline {
 
   Clock::Copy copied(WindowCopies& w, double bytes, int64_t step) {
     w.countCopy(bytes);
-    if (tells()) recorder_->nextCopy(w.name(), w.isOutput() ? w.writeName : w.blockName(), step);
+    if (records()) recorder_->nextCopy(w.name(), w.isOutput() ? w.writeName : w.blockName(), step);
     return clock_.start(Clock::Route::hbm, bytes);
   }
 

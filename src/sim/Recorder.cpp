@@ -84,7 +84,7 @@ void Recorder::stepped(std::string name, double from, double bodyFrom, double bo
   if (full_) return;
   add({Track::body, "body", name, step_, bodyFrom, bodyTo, 0});
   add({Track::step, "grid steps", std::move(name), step_, from, to, 0});
-  if (full_) return;  // the last of its events has found no room
+  if (full_) return;  // there was no room for the last of its events
   recording_.steps = step_ + 1;
   recording_.until = to;
 }

@@ -183,7 +183,7 @@ class Liveness {
     return chip_.spills.reloadedRow > 0 && registersOfRow(v) >= chip_.spills.reloadedRow;
   }
 
-  /// Computed where it is used, from what can be loaded there.
+  /// Whether the value is computed where it is used, from operands that can be loaded there.
   static bool isSunk(mlir::Value v) {
     mlir::Operation* op = v.getDefiningOp();
     if (isBarrier(op) || isLoad(op) || !v.hasOneUse() || op->getNumOperands() != 2) return false;

@@ -1,4 +1,4 @@
-// Collectives of shard_map: each case stands beside jax.lax's in test/python/device_programs.py.
+// Collectives of shard_map: test/python/device_programs.py compares each case with jax.lax's.
 #include "Cases.h"
 
 namespace smalti::devices::test {

@@ -26,7 +26,7 @@ struct TargetTally {
 };
 std::string describe(const TargetTally&);
 
-/// What compiles kernels beside the machine; empty: nothing does.
+/// Compiles kernels whose results are compared with those of the machine; empty: none.
 extern driver::KernelCompiler targetCompiler;
 extern std::string targetName;
 /// Sets them, or ends the program with a message. `processor`: whose code target cpu makes, as cpu::processorNamed

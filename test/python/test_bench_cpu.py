@@ -14,7 +14,7 @@ import cpu
 import report
 from rows import ROWS, Row
 
-KEYS = ["workload", "threads", "ours", "unit", "limit", "fraction", "peer", "peer_rate", "ratio", "clean_rounds"]
+KEYS = ["workload", "threads", "ours", "unit", "limit", "fraction", "peer", "peer_rate", "ratio", "valid_rounds"]
 ROW = Row("matmul", "matmul n=100", 2e6, "GFLOP/s", "fma", ("A", "B"))
 TIME = Row("call", "empty", 1, "ms", "fma", ("A",), latency=True, flops=5e8)
 
@@ -71,43 +71,43 @@ def test_rates_fractions_and_ratios():
 FIRST = [100e9] * cpu.FIRST_LIMITS
 
 
-def test_a_step_beside_a_slow_limit_is_taken_again():
+def test_a_step_next_to_a_slow_limit_is_repeated():
     # Three rounds of {ours, limit, A, limit}; during the second step another process took half of the machine.
     stage = Stage(FIRST + [100e9] * 2 + [50e9, 99e9, 99e9] + [100e9] * 3, {"ours": 1e-4, "A": 1e-4})
     rows, _ = measured(stage, ROW)
-    assert rows[0]["clean_rounds"] == 3
+    assert rows[0]["valid_rounds"] == 3
 
 
-def test_a_row_that_takes_too_long_has_one_round_without_second_tries(monkeypatch):
+def test_a_row_that_takes_too_long_has_one_round_without_repeated_steps(monkeypatch):
     monkeypatch.setattr(cpu, "GRACE_SECONDS", 0)
     stage = Stage(FIRST + [50e9] * 2, {"ours": 1e-4, "A": 1e-4})
     rows, _ = measured(stage, ROW)
-    assert not stage.limits and rows[0]["clean_rounds"] == 0
+    assert not stage.limits and rows[0]["valid_rounds"] == 0
 
 
 def test_a_round_next_to_a_slow_limit_is_not_valid():
     stage = Stage(FIRST + [100e9] * 2 + [50e9] * 2 * cpu.TRIES + [99e9] * 3, {"ours": 1e-4, "A": 1e-4})
     rows, _ = measured(stage, ROW)
-    assert rows[0]["clean_rounds"] == 2
+    assert rows[0]["valid_rounds"] == 2
 
 
 def test_a_long_step_is_taken_once():
     stage = Stage(FIRST + [100e9] * 2 + [50e9] * 2 + [100e9] * 2, {"ours": 2 * cpu.LONG_SECONDS, "A": 2 * cpu.LONG_SECONDS})
     rows, _ = measured(stage, TIME)
-    assert not stage.limits and rows[0]["clean_rounds"] == 1
+    assert not stage.limits and rows[0]["valid_rounds"] == 1
 
 
 def test_what_the_limit_once_reached_counts_in_later_rows():
     stage = Stage([], {"ours": 1e-4, "A": 1e-4})
-    assert measured(stage, ROW)[0][0]["clean_rounds"] > 0
-    stage.limits = [60e9] * 100  # a neighbour has come to stay
-    assert measured(stage, ROW)[0][0]["clean_rounds"] == 0
+    assert measured(stage, ROW)[0][0]["valid_rounds"] > 0
+    stage.limits = [60e9] * 100  # another process runs from now on
+    assert measured(stage, ROW)[0][0]["valid_rounds"] == 0
 
 
 def test_without_a_valid_round_the_least_disturbed_count():
     busy = [60e9] * 2 * cpu.TRIES + [50e9] * 2 * cpu.TRIES + [55e9] * 2 * cpu.TRIES
     rows, _ = measured(Stage(FIRST + busy, {"ours": 1e-4, "A": 1e-4}), ROW)
-    assert rows[0]["clean_rounds"] == 0
+    assert rows[0]["valid_rounds"] == 0
     assert rows[0]["fraction"] == pytest.approx(2e6 / 1e-4 / 60e9, rel=.3)
 
 
@@ -156,11 +156,11 @@ def test_the_baseline_has_the_same_actors_with_the_libraries_of_its_own_build(tm
         assert others == {**more, "LD_LIBRARY_PATH": str(tmp_path / "lib")}
 
 
-def test_rows_beside_the_baseline_end_in_a_geometric_mean_and_the_slower_ones():
+def test_rows_compared_with_the_baseline_end_in_a_geometric_mean_and_the_slower_ones():
     row = dataclasses.replace(ROW, peers=("baseline ours",))
     rows, _ = measured(Stage([], {"ours": 1e-4, "baseline ours": 8e-5}), row)
     assert rows[0]["peer"] == "baseline"
-    rows = [{**rows[0], "ratio": ratio, "clean_rounds": clean} for ratio, clean in ((.8, 5), (1.25, 9), (.5, 4))]
+    rows = [{**rows[0], "ratio": ratio, "valid_rounds": valid} for ratio, valid in ((.8, 5), (1.25, 9), (.5, 4))]
     assert report.against_baseline(rows) == (
         "baseline: 1.000 times its speed in the geometric mean of 2 rows with 5 valid rounds; 1 of them below 0.98\n"
         "  matmul, threads 1: 0.800")
@@ -168,7 +168,7 @@ def test_rows_beside_the_baseline_end_in_a_geometric_mean_and_the_slower_ones():
 
 
 def test_the_page_gives_the_bound_from_wake_up_latency():
-    row = {"peer": None, "peer_rate": None, "ratio": None, "clean_rounds": 3}
+    row = {"peer": None, "peer_rate": None, "ratio": None, "valid_rounds": 3}
     rows = [{**row, "workload": "matmul f32 512", "threads": 2, "ours": 300, "unit": "GFLOP/s", "limit": 400, "fraction": .75},
             {**row, "workload": "thread-pool wake-up latency after a pause", "threads": 2, "ours": 67, "unit": "µs", "limit": None,
              "fraction": None}]
@@ -178,7 +178,7 @@ def test_the_page_gives_the_bound_from_wake_up_latency():
 
 
 def test_the_page_says_what_reading_pages_and_computing_leave():
-    row = {"threads": 1, "peer": None, "peer_rate": None, "ratio": None, "clean_rounds": 3, "fraction": .5}
+    row = {"threads": 1, "peer": None, "peer_rate": None, "ratio": None, "valid_rounds": 3, "fraction": .5}
     rows = [{**row, "workload": "decode bf16, 16384 keys", "ours": 27, "unit": "GB/s", "limit": 30},
             {**row, "workload": "decode bf16, pages of 16", "ours": 20, "unit": "GB/s", "limit": 24},
             {**row, "workload": "softmax 64x1024, in cache", "ours": 4, "unit": "Gelem/s", "limit": 13},
@@ -194,7 +194,7 @@ def test_the_page_says_what_reading_pages_and_computing_leave():
 
 
 def test_the_page_says_what_multiplying_what_is_read_leaves():
-    row = {"threads": 1, "unit": "GB/s", "peer": None, "peer_rate": None, "ratio": None, "clean_rounds": 3, "fraction": .9}
+    row = {"threads": 1, "unit": "GB/s", "peer": None, "peer_rate": None, "ratio": None, "valid_rounds": 3, "fraction": .9}
     rows = [{**row, "workload": "decode bf16, 8 queries per key", "ours": 11, "limit": 12, "loop_limit": 30, "flop_limit": 12}]
     assert report.bounds(rows) == [
         "decode bf16, 8 queries per key, 1 thread: memory delivers 30.0 GB/s of keys and values, and the multiply-adds "

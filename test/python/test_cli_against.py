@@ -1,4 +1,4 @@
-"""smalti check --against: our verdicts beside a compiler's, which is that of test/pjrt (it takes what we can read) or libtpu."""
+"""smalti check --against: our verdicts compared with a compiler's, which is that of test/pjrt (it takes what we can read) or libtpu."""
 
 import importlib.util
 import json

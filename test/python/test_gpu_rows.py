@@ -91,7 +91,7 @@ def test_rows_in_registers_are_read_once(run, tmp_path):
 
 @pytest.mark.parametrize("seed", ["0", "7", "8", "9"])
 def test_a_reduction_of_each_row_needs_one_barrier(run, tmp_path, seed):
-    """Of points one after another: their results are in two places by turns, so that none is overwritten before all have read it."""
+    """Results of successive points are in two alternating buffers: none is overwritten before all threads have read it."""
     block = "memref<1x4096xf32, #tpu.memory_space<vmem>>"
     (tmp_path / "most.mlir").write_text(f"""module {{
   func.func @most(%i: i32, %x: {block}, %o: {block}) attributes {{dimension_semantics = [#tpu.dimension_semantics<parallel>],

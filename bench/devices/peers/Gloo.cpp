@@ -30,7 +30,7 @@ struct Ask {
 };
 
 template <class T>
-void tell(const std::shared_ptr<gloo::Context>& context, T& value) {
+void broadcastFromRoot(const std::shared_ptr<gloo::Context>& context, T& value) {
   gloo::BroadcastOptions options(context);
   options.setOutput(reinterpret_cast<char*>(&value), sizeof value);
   options.setRoot(0);
@@ -73,7 +73,7 @@ double measure(const std::shared_ptr<gloo::Context>& context, const Ask& ask) {
   double begin = devices::now();
   call();
   int calls = devices::callsFor(devices::now() - begin);
-  tell(context, calls);
+  broadcastFromRoot(context, calls);
   double best = 1e30;
   const double end = devices::now() + ask.seconds;
   for (int round = 0, more = 1; more; ++round) {
@@ -83,7 +83,7 @@ double measure(const std::shared_ptr<gloo::Context>& context, const Ask& ask) {
     for (int i = 0; i < calls; ++i) call();
     best = std::min(best, (devices::now() - begin) / calls);
     more = round < 2 || devices::now() < end;
-    tell(context, more);
+    broadcastFromRoot(context, more);
   }
   return best;
 }
@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
       else
         ask.bytes = -1;
     }
-    tell(context, ask);
+    broadcastFromRoot(context, ask);
     if (ask.bytes < 0) break;
     const double took = measure(context, ask);
     if (rank == 0) std::cout << took << std::endl;

@@ -26,7 +26,7 @@ Array full_like(const Array& x, const Operand& value);
 Array full_like(const Ref& x, const Operand& value);
 /// 0, 1, 2 … along `dimension` (lax.broadcasted_iota). Error SM6305: there is no such dimension.
 Array broadcasted_iota(DType dtype, Shape shape, int64_t dimension, Location at = Location::current());
-/// 0 … n-1, i32 unless told otherwise.
+/// 0 … n-1, i32 by default.
 Array arange(int64_t n, DType dtype = DType::i32, Location at = Location::current());
 
 /// An array that owns a copy of these elements, in row-major order. T defines the dtype: float f32, double f64, int8_t

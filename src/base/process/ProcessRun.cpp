@@ -50,7 +50,7 @@ Status ProcessRun::send(int to, Bytes message) {
   return processes_.send(to, Processes::Channel::kernel, std::move(message));
 }
 
-void ProcessRun::tell(int to, ByteWriter message) {
+void ProcessRun::sendControl(int to, ByteWriter message) {
   if (Status ok = processes_.send(to, Processes::Channel::kernel, message.take()); !ok && failed_)
     failed_ = std::move(ok);
 }
@@ -59,7 +59,7 @@ void ProcessRun::sendToAll(Kind kind, std::span<const std::byte> rest) {
     if (r == processes_.rank()) continue;
     ByteWriter w = begin(kind);
     w.addBytes(rest);
-    tell(r, std::move(w));
+    sendControl(r, std::move(w));
   }
 }
 
@@ -148,7 +148,7 @@ Status ProcessRun::take(Processes::Message message) {
       w.add(now.atBarrier);
       w.add(now.sent);
       w.add(now.received);
-      tell(message.from, std::move(w));
+      sendControl(message.from, std::move(w));
       return {};
     }
     case Kind::state: {

@@ -34,7 +34,7 @@ class ProcessRun {
 
   /// The next kernel that the processes run together; process r has the devices [r, r + 1) * devices / count.
   ProcessRun(Devices&, KernelMessages&, int64_t devices);
-  /// After fewer than two barriers the others are told that this process has given up.
+  /// After fewer than two barriers the others are notified that this process has given up.
   ~ProcessRun();
   ProcessRun(const ProcessRun&) = delete;
   ProcessRun& operator=(const ProcessRun&) = delete;
@@ -73,7 +73,7 @@ class ProcessRun {
   };
 
   ByteWriter begin(Kind) const;
-  void tell(int to, ByteWriter message);
+  void sendControl(int to, ByteWriter message);
   void sendToAll(Kind, std::span<const std::byte> rest);
   Status take(Processes::Message);
   Status takeAll(std::chrono::microseconds wait);

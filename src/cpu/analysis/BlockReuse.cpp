@@ -8,7 +8,7 @@ std::optional<std::vector<size_t>> findReuse(const IndexMapFacts& map, const Win
   // Steps along this axis may use the same block, since its index is unused, or only used in a look-up.
   if (map.onlyLooksUp(order.fastest)) return std::vector<size_t>{};
   if (window.elementIndexed) return std::nullopt;
-  std::vector<size_t> turning;
+  std::vector<size_t> reusedDims;
   int64_t blocks = 1;
   std::vector<bool> moves(grid.size());  // axes along which the set of blocks changes
   for (size_t d = 0; d < map.coordinates().size(); ++d) {
@@ -18,7 +18,7 @@ std::optional<std::vector<size_t>> findReuse(const IndexMapFacts& map, const Win
       continue;
     }
     if (geometry.numWholeBlocks(d) == 0) return std::nullopt;
-    turning.push_back(d);
+    reusedDims.push_back(d);
     blocks *= geometry.numWholeBlocks(d);
   }
   int64_t steps = 1;
@@ -27,7 +27,7 @@ std::optional<std::vector<size_t>> findReuse(const IndexMapFacts& map, const Win
     steps *= grid[a];
   }
   if (steps <= blocks) return std::nullopt;
-  return turning;
+  return reusedDims;
 }
 
 }  // namespace smalti::cpu

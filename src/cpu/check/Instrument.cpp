@@ -422,7 +422,7 @@ tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage& given)
   return checked;
 }
 
-bool takeShadows(std::vector<Array>& results, size_t shadowResults) {
+bool removeShadows(std::vector<Array>& results, size_t shadowResults) {
   const auto first = results.end() - static_cast<ptrdiff_t>(shadowResults);
   const bool defined = std::all_of(first, results.end(), [](const Array& a) {
     return a.elements() == 0 || !std::memchr(a.data(), 0, static_cast<size_t>(a.bytes()));

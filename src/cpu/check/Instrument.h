@@ -18,7 +18,7 @@ struct CheckedPackage {
 tl::expected<CheckedPackage, Unsupported> withChecks(const KernelPackage&);
 
 /// Removes the shadows from the results of a call; false: an output has undefined elements.
-bool takeShadows(std::vector<Array>& results, size_t shadowResults);
+bool removeShadows(std::vector<Array>& results, size_t shadowResults);
 /// Whether the checks include accesses to memory that a copy in flight reads or writes.
 bool tracksCopies(const KernelPackage&);
 

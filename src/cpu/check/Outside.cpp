@@ -22,12 +22,12 @@ class Outside {
     const mlir::Value ref = arguments_.input(input_);
     return llvm::all_of(ref.getUsers(), [&](mlir::Operation* op) {
       if (maskRuleOf(*op) == MaskRule::load && isDead(op->getResult(0))) return true;
-      return loadsWhole(*op, ref) && valueStays(op->getResult(0));
+      return isWholeLoad(*op, ref) && valueStays(op->getResult(0));
     });
   }
 
  private:
-  static bool loadsWhole(mlir::Operation& op, mlir::Value ref) {
+  static bool isWholeLoad(mlir::Operation& op, mlir::Value ref) {
     return mlir::isa<mlir::vector::LoadOp>(op) && shapeOf(op.getResult(0).getType()) == shapeOf(ref.getType()) &&
            llvm::all_of(op.getOperands().drop_front(), isZeroIndex);
   }

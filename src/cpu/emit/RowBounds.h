@@ -12,7 +12,7 @@ struct RowBounds {
   Reg begin = nullptr, end = nullptr;
 };
 
-/// The bounds of a planned range, of a value of so many rows; nullopt: they cannot be computed yet.
+/// The bounds of a planned range of a value of `rows` rows; nullopt: they cannot be computed yet.
 std::optional<RowBounds> rowBounds(NativeLowering&, const RowGroups&, int64_t rows);
 
 /// Computes a scalar before its op is lowered; null if an operand is not available yet.

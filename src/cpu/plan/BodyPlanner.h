@@ -76,7 +76,7 @@ class BodyPlanner : public schedule::Surroundings {
   void flushBeforeWrites() { addBefore(take(schedule::Flush::beforeWrites)); }
   /// Before what is flushed next, the memory of the store is located, and the store of `stored` is deferred.
   void locate(mlir::Operation& store, mlir::Value stored, MemoryView box);
-  /// The rows that anything depends on, of values of so many rows; nullopt: all, or the bounds are not known in time.
+  /// The rows on which anything depends, of values of `rows` rows; nullopt: all, or the bounds are not known in time.
   std::optional<RowGroups> neededRows(llvm::ArrayRef<mlir::Value>, int64_t rows) const;
 
   // ---- schedule::Surroundings

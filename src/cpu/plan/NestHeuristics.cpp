@@ -30,7 +30,7 @@ constexpr int64_t kElementsAhead = 4096;
 constexpr int64_t kLargeL1Bytes = 48 << 10;
 
 /// Instructions per column up to which an iteration computes four, or two, vectors.
-constexpr int64_t kCostOfFour = 48, kCostOfTwo = 96;
+constexpr int64_t kMaxCostForFour = 48, kMaxCostForTwo = 96;
 /// Sums of rows are latency-bound up to this number of instructions per column: eight vectors, if registers suffice.
 constexpr int64_t kFewInstructions = 8;
 constexpr int kManyRegisters = 32;
@@ -102,7 +102,7 @@ int vectorsPerIteration(const ColumnLoopFacts& loop, const Processor& p) {
   const int lanes = columnLanes(loop.columns, p);
   // Data from DRAM goes line by line, so that its loads and stores alternate; the same if the previous row may be
   // pipelined, even when it is not: sums are taken in the same order for all rows.
-  int vectors = loop.streams ? 1 : loop.cost <= kCostOfFour ? 4 : loop.cost <= kCostOfTwo ? 2 : 1;
+  int vectors = loop.streams ? 1 : loop.cost <= kMaxCostForFour ? 4 : loop.cost <= kMaxCostForTwo ? 2 : 1;
   // Only sums: each depends on the previous one.
   if (loop.cost <= kFewInstructions && p.vectorRegisters >= kManyRegisters && loop.columns >= 16 * lanes &&
       loop.onlyAdds)

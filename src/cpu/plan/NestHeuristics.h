@@ -44,7 +44,7 @@ struct ColumnLoopFacts {
 };
 /// Number of vectors of columns that an iteration computes; the processor executes their instructions at the same time.
 int vectorsPerIteration(const ColumnLoopFacts&, const Processor&);
-/// Lanes of a vector for so many columns of 4 bytes.
+/// Lanes of a vector for `columns` columns of 4 bytes.
 int columnLanes(int64_t columns, const Processor&);
 
 }  // namespace smalti::cpu

@@ -45,7 +45,7 @@ Packed unpackedAs(const decltype(Packed::cells)& from) {
 
 /// A view with elements narrower than the cells.
 template <class Packed, class Arithmetic>
-Packed splitElements(Arithmetic arithmetic, const decltype(Packed::cells)& from, DType to) {
+Packed narrowedView(Arithmetic arithmetic, const decltype(Packed::cells)& from, DType to) {
   const size_t rank = from.shape.size(), rows = rank - 2;
   auto v = unpackedAs<Packed>(from);
   v.dtype = to;
@@ -77,7 +77,7 @@ Packed splitElements(Arithmetic arithmetic, const decltype(Packed::cells)& from,
 
 /// A view with elements wider than the cells.
 template <class Packed, class Arithmetic>
-Packed joinElements(Arithmetic arithmetic, const decltype(Packed::cells)& from, DType to) {
+Packed widenedView(Arithmetic arithmetic, const decltype(Packed::cells)& from, DType to) {
   const size_t rows = from.shape.size() - 2;
   auto v = unpackedAs<Packed>(from);
   v.dtype = to;
@@ -134,8 +134,8 @@ std::optional<Packed> bitcastElements(Arithmetic arithmetic, const Packed& from,
   if (!stored || stored->shape.size() < 2) return std::nullopt;
   const int here = bit_width(stored->dtype);
   const size_t rows = stored->shape.size() - 2;
-  Packed v = is < here   ? splitElements<Packed>(arithmetic, *stored, to)
-             : is > here ? joinElements<Packed>(arithmetic, *stored, to)
+  Packed v = is < here   ? narrowedView<Packed>(arithmetic, *stored, to)
+             : is > here ? widenedView<Packed>(arithmetic, *stored, to)
                          : unpackedAs<Packed>(*stored);
   v.dtype = to;
   if (stored->dynamic()) {

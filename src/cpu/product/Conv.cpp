@@ -1,4 +1,4 @@
-// tpu.conv: windows are copied below each other, a row for each position of the result, and multiplied with the
+// tpu.conv: windows are copied to the rows of a matrix, one for each position of the result, and multiplied with the
 // weights.
 #include <array>
 

@@ -214,7 +214,7 @@ class MatmulLowering {
                   Reg leading) {
     const GemmShape& shape = product.shape;
     const GemmPlan& plan = product.packed().gemm;
-    llvm::Function* nest = emitGemm(l_.module, plan);
+    llvm::Function* gemm = emitGemm(l_.module, plan);
     const auto workspace = l_.arena.allocate(plan.packedBytes);
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
@@ -243,7 +243,7 @@ class MatmulLowering {
       if (shape.n != 1 && constantOf(row.strides.back()) != 1) row = l_.denseCopy(row);
       arguments.row = row.base;
     }
-    l_.b.CreateCall(nest, arguments.values());
+    l_.b.CreateCall(gemm, arguments.values());
   }
 
   /// The product with a B of concatenated blocks (ConcatOperand.h), along the result's columns or the contraction.

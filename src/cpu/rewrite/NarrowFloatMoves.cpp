@@ -115,7 +115,7 @@ std::optional<std::pair<int, Value>> halfOf(mlir::arith::TruncFOp op) {
 }
 
 /// Whether the words themselves have no other users.
-bool onlyHalves(Value words) {
+bool usedOnlyAsHalves(Value words) {
   return llvm::all_of(words.getUsers(), [](mlir::Operation* by) {
     return by->getNumResults() == 1 && llvm::all_of(by->getUsers(), [](mlir::Operation* bits) {
              return llvm::isa<tpu::BitcastOp>(bits) && llvm::all_of(bits->getUsers(), [](mlir::Operation* user) {
@@ -130,7 +130,7 @@ bool onlyHalves(Value words) {
 Value halfLoaded(mlir::arith::TruncFOp op) {
   const auto half = halfOf(op);
   const auto load = half ? wordLoadOf(half->second.getDefiningOp()) : std::nullopt;
-  if (!load || !onlyHalves(half->second)) return nullptr;
+  if (!load || !usedOnlyAsHalves(half->second)) return nullptr;
   mlir::OpBuilder b(load->op);
   const mlir::Location at = load->op->getLoc();
   llvm::SmallVector<Value> indices(load->op->getOperands().drop_front());

@@ -132,7 +132,7 @@ Result<Array> KernelArrays::makeResult(size_t i, std::span<const Array> operands
   return made;
 }
 
-std::string KernelArrays::converted() const {
+std::string KernelArrays::describeConversion() const {
   for (size_t i = 0; i < operandTypes_.size(); ++i)
     if (storageDiffers(operandTypes_[i].dtype, inside_[i]))
       return fmt::format("operand {}, {}", i, operandTypes_[i].str());

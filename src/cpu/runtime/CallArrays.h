@@ -44,7 +44,7 @@ class KernelArrays {
   /// Whether the kernel may write to an operand that is aliased to no result.
   bool isOverwritten(size_t operand) const { return overwritten_[operand]; }
   /// The first array that the kernel stores with another dtype ("operand 1, pred[8]"); "": none.
-  std::string converted() const;
+  std::string describeConversion() const;
   /// Undefined elements: the same bits for each.
   struct Fill {
     int64_t elements = 0;

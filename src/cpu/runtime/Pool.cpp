@@ -49,7 +49,7 @@ void waitWhile(const std::atomic<int>& state, int value, std::chrono::microsecon
 
 /// Changes a value that another thread waits for. An exchange, not a store: notify_one first checks for sleepers, and
 /// must not do so before the change is visible.
-void tell(std::atomic<int>& state, int value) {
+void publish(std::atomic<int>& state, int value) {
   state.exchange(value, std::memory_order_seq_cst);
   state.notify_one();
 }
@@ -136,7 +136,7 @@ class Pool {
   /// The pool is held by this thread, and idle.
   void stop() {
     for (const auto& w : workers_) {
-      tell(w->state, kStopped);
+      publish(w->state, kStopped);
     }
     for (const auto& w : workers_) pthread_join(w->thread, nullptr);
     workers_.clear();
@@ -153,7 +153,7 @@ class Pool {
         for (const int next : {2 * self.id - 1, 2 * self.id}) self.pool->wake(next);
         grantCores(self.pool->job_.cores == kNoCoreLimit ? 0 : self.pool->job_.cores);
         self.pool->job_.work(self.id);
-        tell(self.state, kIdle);
+        publish(self.state, kIdle);
       } else if (posted == kStopped) {
         return nullptr;
       }

@@ -17,7 +17,7 @@ constexpr std::chrono::microseconds kSpinForMessages{100};
 constexpr std::chrono::microseconds kPause{20};
 constexpr uint64_t kFault = 1;
 
-Diagnostic unfit(std::string have) {
+Diagnostic memoryMismatch(std::string have) {
   return {.code = "SM4058",
           .message = "a message from another device names memory that does not exist here",
           .place = {},
@@ -143,7 +143,7 @@ bool ProcessDeviceGroup::put(int device, int64_t other, const std::byte* target,
 Status ProcessDeviceGroup::deliver(int /*from*/, ByteReader& r) {
   const Kind kind = r.get<Kind>();
   const auto device = r.get<int64_t>();
-  if (!isHere(device)) return smalti::fail(unfit("a message to device " + std::to_string(device)));
+  if (!isHere(device)) return smalti::fail(memoryMismatch("a message to device " + std::to_string(device)));
   const std::vector<Region>& memory = memory_[static_cast<size_t>(device - first_)];
   if (kind == Kind::signal) return raise(r, memory);
   // The data is delivered first, although the semaphore precedes it in the message, since the semaphore announces the
@@ -161,7 +161,7 @@ Status ProcessDeviceGroup::deliverPut(ByteReader& r, const std::vector<Region>& 
   const auto data = r.list(1);
   if (!r.ok() || region >= memory.size() || !fits(offset, elementBytes, sizes, strides, memory[region].bytes) ||
       static_cast<int64_t>(data.size()) != num_elements(sizes) * elementBytes)
-    return smalti::fail(unfit("a copy of " + std::to_string(data.size()) + " bytes"));
+    return smalti::fail(memoryMismatch("a copy of " + std::to_string(data.size()) + " bytes"));
   eval::copyStrided(data.data(), rowMajorStrides(sizes), memory[region].begin + offset, strides, sizes,
                     static_cast<int>(elementBytes));
   return {};
@@ -171,7 +171,7 @@ Status ProcessDeviceGroup::raise(ByteReader& r, const std::vector<Region>& memor
   const auto region = r.get<uint64_t>();
   const auto offset = r.get<int64_t>(), amount = r.get<int64_t>();
   if (!r.ok() || region >= memory.size() || offset < 0 || offset % 8 != 0 || offset + 8 > memory[region].bytes)
-    return smalti::fail(unfit("a signal"));
+    return smalti::fail(memoryMismatch("a signal"));
   signal(reinterpret_cast<int64_t*>(memory[region].begin + offset), amount);
   return {};
 }

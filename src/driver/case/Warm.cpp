@@ -25,8 +25,8 @@ Result<WarmedKernel> warm(const KernelPackage& package, const KernelCompiler& co
   if (code.fromCache) return warmed;
   if (Status error = cache.firstError(); !error) return fail(std::move(error.error()));
   warmed.state = CacheWarmStatus::notKept;
-  warmed.reason = code.notKept;
-  if (!code.notKept.empty()) return warmed;
+  warmed.reason = code.notCacheable;
+  if (!code.notCacheable.empty()) return warmed;
   const auto again = compile(package, options);
   if (again && (*again)->code()->fromCache)
     warmed.state = CacheWarmStatus::compiled;

@@ -164,11 +164,11 @@ void printText(const Session& session, std::vector<Asked> asked, const std::vect
   ErrorsOnce errors(session);
   for (const Asked& a : asked) {
     if (a.error) {
-      errors.tell(a.path, *a.error);
+      errors.print(a.path, *a.error);
       continue;
     }
     for (const CompilerVerdict& v : verdicts[a.judged])
-      if (v.error) errors.tell(a.path, *v.error);
+      if (v.error) errors.print(a.path, *v.error);
   }
   for (const driver::SharedRefusal& r : driver::sharedRefusals(asked, chips, verdicts))
     session.print(fmt::format("{}:\n{}\n", r.who(), session.diagnosticText(*r.diagnostic, "refused", color)));

@@ -23,7 +23,7 @@ std::string_view name(Origin origin) {
   return "";
 }
 
-std::vector<std::pair<std::string, std::string>> misspelt() {
+std::vector<std::pair<std::string, std::string>> misspeltInEnvironment() {
   std::vector<std::string> names;
   for (char** variable = environ; *variable; ++variable) {
     const std::string_view text = *variable;
@@ -47,7 +47,7 @@ int env(const Session& session) {
                     {"allowed", row.allowed()},
                     {"help", row.help}});
   }
-  const auto wrong = misspelt();
+  const auto wrong = misspeltInEnvironment();
   if (session.json()) {
     Json unknown = Json::array();
     for (const auto& [variable, near] : wrong) unknown.push_back({{"variable", variable}, {"nearest", near}});

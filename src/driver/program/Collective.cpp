@@ -94,13 +94,13 @@ Status ProgramRunner::runCollective(const Function& f, const Step& step, DeviceS
     if (present == 0) continue;
     if (present < static_cast<int64_t>(together.size())) return fail(notAllHere(op, together, sent));
 
-    std::vector<std::vector<Array>> ofSenders;
-    ofSenders.reserve(senders.size());
-    for (const int64_t d : senders) ofSenders.push_back(std::move(*sent[static_cast<size_t>(d)]));
+    std::vector<std::vector<Array>> senderArrays;
+    senderArrays.reserve(senders.size());
+    for (const int64_t d : senders) senderArrays.push_back(std::move(*sent[static_cast<size_t>(d)]));
     DeviceState* state = stateOf[static_cast<size_t>(*first)];
     plain::CollectiveCall call{op,
                                f,
-                               ofSenders,
+                               senderArrays,
                                plan->results,
                                compiled_.numerics,
                                [state](ValueId v) -> const Array& { return state->values[v]; },

@@ -25,8 +25,8 @@ struct CodeView;
 
 /// The outcome of compiling a kernel ahead of time.
 struct CodeReport {
-  std::string notNative;  ///< why the machine runs it instead; then all else is empty
-  std::string notKept;    ///< why every process makes the code anew; empty: it can be kept in the cache
+  std::string notNative;     ///< why the machine runs it instead; then all else is empty
+  std::string notCacheable;  ///< why every process generates the code again; empty: the cache can hold it
   int64_t objectBytes = 0;
   bool fromCache = false;
 };

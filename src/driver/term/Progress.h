@@ -15,7 +15,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void update(const std::string& text);
-  /// Takes the line away (again later when updated).
+  /// Removes the line; the next update shows it again.
   void clear();
   double seconds() const;
 

@@ -37,22 +37,22 @@ bool isOneOf(const std::array<std::string_view, n>& names, std::string_view name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The layout of the operand of a reshape: dimensions of size 1 come and go, others must keep their order.
+/// The layout of the operand of a reshape: dimensions of size 1 may be added or removed, others must keep their order.
 HbmLayout beforeReshape(const HbmLayout& layout, const Shape& from, const Shape& to) {
   std::vector<size_t> kept;
   for (size_t d = 0; d < from.size(); ++d)
     if (from[d] != 1) kept.push_back(d);
   HbmLayout out;
   size_t matched = 0;
-  std::vector<size_t> fromOf(to.size(), from.size());
+  std::vector<size_t> sourceDim(to.size(), from.size());
   for (size_t d = 0; d < to.size(); ++d) {
     if (to[d] == 1) continue;
     if (matched == kept.size() || from[kept[matched]] != to[d]) return rowMajor(from.size());
-    fromOf[d] = kept[matched++];
+    sourceDim[d] = kept[matched++];
   }
   if (matched != kept.size()) return rowMajor(from.size());
   for (const size_t d : layout)
-    if (fromOf[d] < from.size()) out.push_back(fromOf[d]);
+    if (sourceDim[d] < from.size()) out.push_back(sourceDim[d]);
   for (size_t d = from.size(); d-- > 0;)
     if (from[d] == 1) out.push_back(d);
   return out;

@@ -45,8 +45,8 @@ class Extents {
     for (size_t d = 1; d <= std::min(x->size(), y->size()); ++d)
       if ((*x)[x->size() - d] == (*y)[y->size() - d]) same(a, x->size() - d, b, y->size() - d);
   }
-  /// Dimensions of size 1 come and go. False: it is another kind of reshape.
-  bool sameButUnits(mlir::Value a, mlir::Value b) {
+  /// Joins the dimensions of a reshape that only adds or removes dimensions of size 1. False: it is another one.
+  bool joinReshaped(mlir::Value a, mlir::Value b) {
     const auto x = shapeOfType(a.getType()), y = shapeOfType(b.getType());
     if (!x || !y) return true;
     size_t i = 0, j = 0;
@@ -150,7 +150,7 @@ bool tie(mlir::Operation& op, Extents& e) {
           if (mlir::isa<mlir::MemRefType>(m.getType())) e.sameTrailing(v, m);
     return true;
   }
-  if (mlir::isa<mlir::vector::ShapeCastOp>(op)) return e.sameButUnits(op.getOperand(0), op.getResult(0));
+  if (mlir::isa<mlir::vector::ShapeCastOp>(op)) return e.joinReshaped(op.getOperand(0), op.getResult(0));
   if (mlir::isa<mlir::vector::BroadcastOp>(op)) {
     e.sameTrailing(op.getOperand(0), op.getResult(0));
     return true;
@@ -229,8 +229,8 @@ bool takesWhole(mlir::Operation& op, Extents& e) {
   return true;
 }
 
-/// Whether a branch, a loop or an address depends on the index in another way than "is it this step".
-bool steersBy(mlir::Value index, int depth = 0) {
+/// Whether a branch, a loop or an address depends on the index, except through a comparison with one step.
+bool controlDependsOn(mlir::Value index, int depth = 0) {
   constexpr int kDeepest = 16;
   if (depth > kDeepest) return true;
   return llvm::any_of(index.getUsers(), [&](mlir::Operation* user) {
@@ -242,7 +242,8 @@ bool steersBy(mlir::Value index, int depth = 0) {
     if (mlir::isa<mlir::vector::BroadcastOp>(user)) return false;  // values take no time
     const bool scalar =
         user->getNumResults() == 1 && user->getNumRegions() == 0 && user->getResult(0).getType().isIntOrIndexOrFloat();
-    return !scalar || !user->getName().getStringRef().starts_with("arith.") || steersBy(user->getResult(0), depth + 1);
+    return !scalar || !user->getName().getStringRef().starts_with("arith.") ||
+           controlDependsOn(user->getResult(0), depth + 1);
   });
 }
 
@@ -300,7 +301,7 @@ std::optional<KernelPackage> reblocked(const KernelPackage& original, size_t axi
     for (const mlir::ValueRange values : {mlir::ValueRange(op->getOperands()), mlir::ValueRange(op->getResults())})
       for (mlir::Value v : values)
         if (extents.grows(v)) return std::nullopt;
-  bool whole = !steersBy(arguments.gridIndex(axis));
+  bool whole = !controlDependsOn(arguments.gridIndex(axis));
   f.walk([&](mlir::Operation* op) { whole = whole && takesWhole(*op, extents); });
   if (!whole) return std::nullopt;
   std::vector<mlir::Value> values(f.getArguments().begin(), f.getArguments().end());

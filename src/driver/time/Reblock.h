@@ -13,8 +13,8 @@ namespace smalti::driver {
 /// such a kernel, not its values.
 std::optional<KernelPackage> reblocked(const KernelPackage&, size_t axis, int64_t numerator, int64_t denominator);
 
-/// The kernel with grid axes in another order: `order[i]` is the axis that becomes the i-th. Nullopt where an output
-/// would be left and come back to.
+/// The kernel with grid axes in another order: `order[i]` is the axis that becomes the i-th. nullopt if a block of
+/// an output would be revisited.
 std::optional<KernelPackage> reordered(const KernelPackage&, const std::vector<size_t>& order);
 
 /// The kernel with a grid axis that cores may share.

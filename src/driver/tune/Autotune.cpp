@@ -29,7 +29,7 @@ std::vector<std::string> namesOf(const Candidate& c) {
 }
 
 /// The source of times: "cpu", a chip, or none for targets without time.
-struct Clockwork {
+struct TimeSource {
   std::optional<tpu::Chip> chip;
   bool native = false;
 
@@ -42,7 +42,7 @@ struct Made {
   std::map<std::string, std::optional<PallasCall>> calls;
 };
 
-Clockwork clockworkOf(std::string_view target) {
+TimeSource timeSourceOf(std::string_view target) {
   std::string name(target);
   if (name.empty()) name = unwrap(activeSettings().values).target;
   if (name == "cpu") return {{}, true};
@@ -130,24 +130,24 @@ struct Autotuned::State {
     }
   }
 
-  Ranking rank(const std::vector<Operand>& operands, const Clockwork& clockwork,
+  Ranking rank(const std::vector<Operand>& operands, const TimeSource& source,
                const std::function<void(size_t)>& progress) const {
-    Ranking ranking{key, clockwork.name(), {}, clockwork.native, {}};
+    Ranking ranking{key, source.name(), {}, source.native, {}};
     for (const Operand& o : operands) ranking.operands.push_back(o.array().type());
     for (size_t i = 0; i < candidates.size(); ++i) {
       if (progress) progress(i);
       RankedCandidate ranked{candidates[i], 0, {}};
       const auto call = tried(i, operands);
-      const auto us = !call            ? fail(call.error())
-                      : clockwork.chip ? driver::modelled(*call, *clockwork.chip)
-                                       : driver::measured(*call);
+      const auto us = !call         ? fail(call.error())
+                      : source.chip ? driver::modelled(*call, *source.chip)
+                                    : driver::measured(*call);
       if (us)
         ranked.us = *us;
       else
         ranked.refusal = us.error();
       ranking.candidates.push_back(std::move(ranked));
     }
-    const double faster = clockwork.native ? kFaster : 1;
+    const double faster = source.native ? kFaster : 1;
     // The fastest; ties go to the first one, so that the result does not vary from run to run.
     std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(),
                      [](const RankedCandidate& a, const RankedCandidate& b) {
@@ -165,15 +165,15 @@ struct Autotuned::State {
 
   size_t best(const std::vector<Operand>& operands, std::string_view target) {
     const lang::SourceLocationScope place(at);
-    const Clockwork clockwork = clockworkOf(target);
-    if (clockwork.name().empty() || candidates.size() == 1) return 0;
+    const TimeSource source = timeSourceOf(target);
+    if (source.name().empty() || candidates.size() == 1) return 0;
     const std::string file = unwrap(activeSettings().values).tuned;
     TunedEntry entry{key,
-                     clockwork.chip ? driver::tunedTarget(*clockwork.chip) : driver::tunedTarget(),
+                     source.chip ? driver::tunedTarget(*source.chip) : driver::tunedTarget(),
                      {},
                      Candidate{},
                      0,
-                     clockwork.native,
+                     source.native,
                      static_cast<int64_t>(candidates.size())};
     for (const Operand& o : operands) entry.operands.push_back(o.array().type().str());
     const std::string about = fmt::format("{}\n{}\n{}", entry.target, file, fmt::join(entry.operands, "\n"));
@@ -189,7 +189,7 @@ struct Autotuned::State {
           return found[about] = static_cast<size_t>(it - candidates.begin());
       }
     }
-    Ranking ranking = rank(operands, clockwork, {});
+    Ranking ranking = rank(operands, source, {});
     if (ranking.candidates[0].refusal) lang::refuse(noneRuns(ranking));
     entry.candidate = ranking.candidates[0].candidate;
     entry.us = ranking.candidates[0].us;
@@ -247,15 +247,15 @@ TunedCall Autotuned::pick(const std::vector<Operand>& operands, std::string_view
 Ranking Autotuned::rank(const std::vector<Operand>& operands, std::string_view target,
                         const std::function<void(size_t)>& progress) const {
   const lang::SourceLocationScope place(state_->at);
-  const Clockwork clockwork = clockworkOf(target);
-  if (clockwork.name().empty())
+  const TimeSource source = timeSourceOf(target);
+  if (source.name().empty())
     lang::refuse({.code = "SM6911",
                   .message = fmt::format("candidates of '{}' cannot be ranked on interpret", state_->key),
                   .place = {},
                   .need = "a target with meaningful times",
                   .have = "the reference, which has no timing",
                   .help = "rank them on cpu or on a chip"});
-  return state_->rank(operands, clockwork, progress);
+  return state_->rank(operands, source, progress);
 }
 
 }  // namespace smalti

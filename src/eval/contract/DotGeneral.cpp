@@ -86,7 +86,7 @@ void finish(const T* c, const Input& acc, const Output& out, Read readAcc, Write
 bool isNarrowFloat(DType t) { return is_float(t) && t != DType::f64; }
 bool isNarrowInteger(DType t) { return is_integer(t) && bit_width(t) <= 32; }
 
-/// f64 among the operands: rare (64-bit types do not occur on a TPU), computed in f64 one by one.
+/// f64 among the operands: rare (64-bit types do not occur on a TPU), computed in f64 element by element.
 void multiplyF64(const MatrixForm& lhs, const MatrixForm& rhs, const Input& acc, double* out) {
   const double *a = reinterpret_cast<const double*>(lhs.in.data), *b = reinterpret_cast<const double*>(rhs.in.data);
   const double* c = reinterpret_cast<const double*>(acc.data);

@@ -8,7 +8,7 @@
 namespace smalti::gpu {
 namespace {
 
-/// The function's body is a call of another with more arguments.
+/// Defines the function as a call of another one with additional arguments.
 void forward(llvm::Module& module, llvm::Function& from, const char* to, std::span<const int> more) {
   from.setLinkage(llvm::GlobalValue::InternalLinkage);
   Builder b(llvm::BasicBlock::Create(module.getContext(), "", &from));

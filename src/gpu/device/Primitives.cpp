@@ -29,7 +29,7 @@ void Primitives::barrier(Builder& b) {
     call(b, kBarrierSymbol, b.getVoidTy(), {site}, true);
     return;
   }
-  call(b, kPartBarrierSymbol, b.getVoidTy(), {site, b.getInt32(static_cast<uint32_t>(threads_))}, true);
+  call(b, kNamedBarrierSymbol, b.getVoidTy(), {site, b.getInt32(static_cast<uint32_t>(threads_))}, true);
 }
 void Primitives::warpBarrier(Builder& b) { call(b, kWarpBarrierSymbol, b.getVoidTy(), {}, true); }
 void Primitives::raiseRegisterLimit(Builder& b, int count) {

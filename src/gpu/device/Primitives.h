@@ -32,7 +32,7 @@ inline constexpr const char *kThreadSymbol = "smaltiGpuThread", *kBlockSymbol = 
                             *kGroupBeginSymbol = "smaltiGpuGroupBegin", *kGroupCommitSymbol = "smaltiGpuGroupCommit",
                             *kGroupWaitSymbol = "smaltiGpuGroupWait", *kGroupMmaSymbol = "smaltiGpuGroupMma",
                             *kLeftGroupMmaSymbol = "smaltiGpuLeftGroupMma", *kPackSymbol = "smaltiGpuPack",
-                            *kPublishSymbol = "smaltiGpuPublish", *kPartBarrierSymbol = "smaltiGpuPartBarrier",
+                            *kPublishSymbol = "smaltiGpuPublish", *kNamedBarrierSymbol = "smaltiGpuNamedBarrier",
                             *kMbarrierInitSymbol = "smaltiGpuMbarrierInit",
                             *kMbarrierExpectSymbol = "smaltiGpuMbarrierExpect",
                             *kMbarrierArriveSymbol = "smaltiGpuMbarrierArrive",

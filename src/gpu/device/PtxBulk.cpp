@@ -27,7 +27,7 @@ Reg inShared(Builder& b, Reg pointer) {
 }  // namespace
 
 void definePtxBulkBodies(llvm::Module& module) {
-  definePtxBody(module, kPartBarrierSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+  definePtxBody(module, kNamedBarrierSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     return assembly(b, b.getVoidTy(), "bar.sync 1, $0;", "r", {f->getArg(1)}), nullptr;
   });
   definePtxBody(module, kWarpBarrierSymbol, [](Builder& b, llvm::Function*) -> Reg {

@@ -64,7 +64,7 @@ class CudaDriver {
   /// Loaded and initialised once for the process. The error is a sentence about what is missing (a driver, a device, a
   /// version), as Target::available has it.
   static Result<const CudaDriver*> open();
-  /// Loads this file, each time anew; for tests.
+  /// Loads this file, again on each call; for tests.
   static Result<CudaDriver> load(const std::string& library);
 
   const CudaFunctions& call() const { return functions_; }

@@ -195,7 +195,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     };
     if (std::ranges::count(lowered_.sharedBounds, kDynamicBound)) return refuse("a grid whose size each call passes");
     if (lowered_.prints) return refuse("debug prints");
-    if (const std::string array = arrays_.converted(); !array.empty()) return refuse(array);
+    if (const std::string array = arrays_.describeConversion(); !array.empty()) return refuse(array);
     return {};
   }
 

@@ -79,7 +79,7 @@ struct Mbarrier {
     missing = arrivals;
   }
 };
-/// A left operand in registers: 16 elements of 16 bits in each of two rows, which the four threads of these rows have
+/// A left operand in registers: 16 elements of 16 bits in each of two rows, which the four threads of these rows hold
 /// together.
 using LeftFragment = std::array<std::array<uint16_t, 16>, 2>;
 struct PendingProduct {
@@ -363,9 +363,9 @@ int32_t hostBlock() { return running->launch().block; }
 int32_t hostBlocks() { return running->launch().blocks; }
 void* hostShared() { return running->shared(); }
 
-void hostBarrier(int32_t site) { hostPartBarrier(site, running->launch().threads); }
+void hostBarrier(int32_t site) { hostNamedBarrier(site, running->launch().threads); }
 
-void hostPartBarrier(int32_t site, int32_t threads) {
+void hostNamedBarrier(int32_t site, int32_t threads) {
   running->fibre().site = site;
   running->fibre().expected = threads;
   running->wait(FibreState::atBarrier);

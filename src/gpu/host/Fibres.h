@@ -38,7 +38,7 @@ int32_t hostShuffle(int32_t bits, int32_t laneMask);
 void hostWarpBarrier();
 void hostMma(void* sums, DType, const int32_t (&left)[4], const int32_t (&right)[2]);
 void hostLoadMatrices(int32_t (&words)[4], const void* row, int32_t transposed);
-void hostPartBarrier(int32_t site, int32_t threads);
+void hostNamedBarrier(int32_t site, int32_t threads);
 void hostMbarrierInit(void* mbarrier, int32_t arrivals);
 void hostMbarrierExpect(void* mbarrier, int32_t bytes);
 void hostMbarrierArrive(void* mbarrier);

@@ -36,7 +36,7 @@ void smaltiGpuHostPublish() {}
 void smaltiGpuHostGroupBegin() { hostGroupBegin(); }
 void smaltiGpuHostGroupCommit() { hostGroupCommit(); }
 void smaltiGpuHostGroupWait(void*, int32_t groups) { hostGroupWait(groups); }
-void smaltiGpuHostPartBarrier(int32_t site, int32_t threads) { hostPartBarrier(site, threads); }
+void smaltiGpuHostNamedBarrier(int32_t site, int32_t threads) { hostNamedBarrier(site, threads); }
 void smaltiGpuHostMbarrierInit(void* mbarrier, int32_t arrivals) { hostMbarrierInit(mbarrier, arrivals); }
 void smaltiGpuHostMbarrierExpect(void* mbarrier, int32_t bytes) { hostMbarrierExpect(mbarrier, bytes); }
 void smaltiGpuHostMbarrierArrive(void* mbarrier) { hostMbarrierArrive(mbarrier); }
@@ -87,7 +87,7 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
                                        {kGroupBeginSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupBegin)},
                                        {kGroupCommitSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupCommit)},
                                        {kGroupWaitSymbol, reinterpret_cast<void*>(&smaltiGpuHostGroupWait)},
-                                       {kPartBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostPartBarrier)},
+                                       {kNamedBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostNamedBarrier)},
                                        {kMbarrierInitSymbol, reinterpret_cast<void*>(&smaltiGpuHostMbarrierInit)},
                                        {kMbarrierExpectSymbol, reinterpret_cast<void*>(&smaltiGpuHostMbarrierExpect)},
                                        {kMbarrierArriveSymbol, reinterpret_cast<void*>(&smaltiGpuHostMbarrierArrive)},

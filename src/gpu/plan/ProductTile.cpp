@@ -16,7 +16,8 @@ void planGroups(ProductTile& t, const ProductShape& s, int threads, bool covers)
   t.unit = ProductUnit::warpGroups;
   t.warpsDown = kWarps * groups;
   t.warpsAcross = 1;
-  // A multiple of 64 columns, the rows of 128 bytes of a stage, so that operands in both orders are read alike.
+  // A multiple of 64 columns, the rows of 128 bytes of a stage, so that operands in both orders are read in the same
+  // way.
   const int64_t columns = std::min(roundUp(s.n, kColumnsOfRow), mostColumns);
   t.fragmentsN = columns / ProductTile::kColumns;
   const int64_t most = mostSums(threads) / (ProductTile::kFragmentSums * t.fragmentsN);

@@ -11,7 +11,7 @@ namespace smalti {
 class OperandSegments {
  public:
   explicit OperandSegments(mlir::Operation&);
-  /// Whether there are at least so many segments, none has several operands, and together they have all operands.
+  /// Whether there are `atLeast` segments or more, none has several operands, and together they have all operands.
   bool isValid(size_t atLeast) const;
   /// Null where a segment is empty or missing.
   mlir::Value operator[](size_t segment) const;

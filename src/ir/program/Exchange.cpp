@@ -27,7 +27,7 @@ const CollectiveKind* findKind(std::string_view op) {
 }
 
 constexpr std::string_view kOnce = "name each device once, in axis_index_groups or in the pairs of ppermute";
-constexpr std::string_view kChanged = "export the module again; it was edited or truncated";
+constexpr std::string_view kExportAgainHelp = "export the module again; it was edited or truncated";
 
 tl::unexpected<Diagnostic> wrongExchange(const TypedOp& op, std::string message, std::string need, std::string have,
                                          std::string_view help) {
@@ -110,7 +110,8 @@ Result<std::vector<std::vector<int64_t>>> groupsOf(const TypedOp& op, const Coll
 Status checkSizes(const TypedOp& op, int64_t n) {
   if (op.op.name == "all_to_all" && op.integer("split_count") != n)
     return wrongExchange(op, "all_to_all does not split into one part for each device of a group",
-                         fmt::format("{} parts", n), fmt::format("{} parts", op.integer("split_count")), kChanged);
+                         fmt::format("{} parts", n), fmt::format("{} parts", op.integer("split_count")),
+                         kExportAgainHelp);
   const bool gathers = op.op.name == "all_gather";
   if (!gathers && op.op.name != "reduce_scatter") return {};
   const auto dim = static_cast<size_t>(op.integer(gathers ? "all_gather_dim" : "scatter_dimension"));
@@ -119,7 +120,7 @@ Status checkSizes(const TypedOp& op, int64_t n) {
     if (large.shape[dim] % n == 0 && large.shape[dim] / n == small.shape[dim]) continue;
     return wrongExchange(op, fmt::format("{} does not fit its groups of {} devices", op.op.name, n),
                          fmt::format("dimension {} {} times as large as the other's", dim, n),
-                         fmt::format("{} -> {}", op.operand(i).str(), op.result(i).str()), kChanged);
+                         fmt::format("{} -> {}", op.operand(i).str(), op.result(i).str()), kExportAgainHelp);
   }
   return {};
 }

@@ -83,7 +83,7 @@ std::vector<Array> linearizeReduceScatter(Linearizer& linearizer, const ClosedCa
   });
 }
 
-/// The attributes with the axes of the arrays behind that of the examples.
+/// The attributes for arrays with the axis of the examples in front.
 Attributes shiftedAxes(Attributes attributes) {
   for (const char* name : {"all_gather_dim", "scatter_dimension", "concat_dimension", "split_dimension"})
     if (auto* axis = attributeOf(attributes, name)) *axis = std::get<int64_t>(*axis) + 1;

@@ -22,7 +22,7 @@ void appendTo(std::vector<T>& to, const U& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 template <class T>
-std::vector<T> picked(const std::vector<T>& all, const Mask& mask) {
+std::vector<T> selectByMask(const std::vector<T>& all, const Mask& mask) {
   std::vector<T> some;
   for (size_t i = 0; i < mask.size(); ++i)
     if (mask[i]) some.push_back(all[i]);
@@ -103,10 +103,10 @@ Differentiated jvpShardMap(const ClosedCall& c, std::span<const MaybeZero> tange
   const Types whole = m.parts();
   Types parts = whole, results = c.results;
   Shardings in = m.in, out = m.out;
-  appendTo(parts, picked(whole, has));
-  appendTo(in, picked(m.in, has));
-  appendTo(results, picked(c.results, mask));
-  appendTo(out, picked(m.out, mask));
+  appendTo(parts, selectByMask(whole, has));
+  appendTo(in, selectByMask(m.in, has));
+  appendTo(results, selectByMask(c.results, mask));
+  appendTo(out, selectByMask(m.out, mask));
   const size_t n = c.inputs.size();
   return unflat(m.bind(operands, parts, in, out, results,
                        [&](std::span<const Array> inside) {
@@ -133,8 +133,8 @@ std::vector<MaybeZero> transposeShardMap(const Mapped& m, const std::shared_ptr<
                                          std::span<const MaybeZero> cotangents) {
   const Types parts = m.parts();
   Arrays operands = known;
-  Types arguments = picked(parts, others(isLinear));
-  Shardings in = picked(m.in, others(isLinear));
+  Types arguments = selectByMask(parts, others(isLinear));
+  Shardings in = selectByMask(m.in, others(isLinear));
   for (size_t i = 0; i < cotangents.size(); ++i) {
     if (!cotangents[i]) continue;
     operands.push_back(*cotangents[i]);
@@ -142,11 +142,11 @@ std::vector<MaybeZero> transposeShardMap(const Mapped& m, const std::shared_ptr<
     arguments.push_back(f.resultTypes[i]);
     in.push_back(outputs[i]);
   }
-  const Shardings out = picked(m.in, isLinear);
+  const Shardings out = selectByMask(m.in, isLinear);
   Types results;
   for (size_t i = 0; i < isLinear.size(); ++i)
     if (isLinear[i]) results.push_back(m.call.inputs[i].type());
-  const Types made = picked(parts, isLinear);
+  const Types made = selectByMask(parts, isLinear);
   const Arrays all = m.bind(operands, arguments, in, out, results, [&](std::span<const Array> inside) {
     std::vector<MaybeZero> given, values;
     size_t next = 0;
@@ -173,19 +173,19 @@ std::vector<MaybeZero> transposeShardMap(const Mapped& m, const std::shared_ptr<
 std::vector<Array> linearizeShardMap(Linearizer& linearizer, const ClosedCall& c, const Mask& isLinear) {
   const Mapped m(c);
   const Mask taint = dependent(m.function(), isLinear, Through::floats), isKnown = others(taint);
-  const Arrays known = picked(c.inputs, others(isLinear)), linear = picked(c.inputs, isLinear);
+  const Arrays known = selectByMask(c.inputs, others(isLinear)), linear = selectByMask(c.inputs, isLinear);
   Arrays results;
   if (isAny(isKnown)) {
     const auto kept = keepResults(m.function(), isKnown);
-    results = m.bind(known, picked(m.parts(), others(isLinear)), picked(m.in, others(isLinear)), picked(m.out, isKnown),
-                     picked(c.results, isKnown),
+    results = m.bind(known, selectByMask(m.parts(), others(isLinear)), selectByMask(m.in, others(isLinear)),
+                     selectByMask(m.out, isKnown), selectByMask(c.results, isKnown),
                      [&](std::span<const Array> inside) { return replay(*kept, withKnown(inside, isLinear)); });
   }
   const auto transpose = [m, known, isLinear, function = keepResults(m.function(), taint),
-                          outputs = picked(m.out, taint)](std::span<const MaybeZero> cotangents) {
+                          outputs = selectByMask(m.out, taint)](std::span<const MaybeZero> cotangents) {
     return transposeShardMap(m, function, known, isLinear, outputs, cotangents);
   };
-  const Arrays unknown = linearizer.note(linear, picked(c.results, taint), transpose);
+  const Arrays unknown = linearizer.note(linear, selectByMask(c.results, taint), transpose);
   Arrays all;
   size_t k = 0, l = 0;
   for (const bool is : taint) all.push_back(is ? unknown[l++] : results[k++]);

@@ -95,9 +95,9 @@ class Fusion {
 
   bool emit(const Units::Unit& unit, std::vector<Op>& made) {
     Group group = *unit.group;
-    settleRows(group, traced_.function.values, views_);
+    chooseSplit(group, traced_.function.values, views_);
     const auto computes = [](const Op* op) { return isElementwise(*op) || !reductionOf(*op).empty(); };
-    const auto [rows, columns] = group.sizes();
+    const auto [rows, columns] = group.rowsAndColumns();
     if (rows * columns < kMinElements && unit.ops.size() < kMinOps) return false;
     if (std::none_of(unit.ops.begin(), unit.ops.end(), computes)) return false;
     const std::vector<ValueId> results = resultsOf(unit);

@@ -74,7 +74,7 @@ class Builder {
   Builder(const Group& group, const std::vector<ArrayType>& types, const std::map<ValueId, Array>& constants,
           const Views& views)
       : group_(group), types_(types), constants_(constants) {
-    std::tie(rows_, columns_) = group.sizes();
+    std::tie(rows_, columns_) = group.rowsAndColumns();
     block_ = blockRows(rows_, columns_);
     for (const auto& [v, form] : group.taken()) {
       if (constants.count(v)) continue;
@@ -212,12 +212,12 @@ class Builder {
 }  // namespace
 
 Shape shapeIn(const Group& group, Form form) {
-  const auto [rows, columns] = group.sizes();
+  const auto [rows, columns] = group.rowsAndColumns();
   return {form == Form::full || form == Form::perRow ? rows : 1,
           form == Form::full || form == Form::perColumn ? columns : 1};
 }
 
-void settleRows(Group& group, const std::vector<ArrayType>& types, const Views& views) {
+void chooseSplit(Group& group, const std::vector<ArrayType>& types, const Views& views) {
   if (group.split()) return;
   constexpr int64_t kLongest = 65536;  // of a single row, which one core computes
   const size_t rank = group.domain().size();

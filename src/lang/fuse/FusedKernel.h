@@ -18,7 +18,7 @@ struct View {
 using Views = std::map<ValueId, View>;
 
 /// Gives a group without rows of its own the rows with which it reads most of its slices in place.
-void settleRows(Group&, const std::vector<ArrayType>& types, const Views& views);
+void chooseSplit(Group&, const std::vector<ArrayType>& types, const Views& views);
 
 /// A kernel of a group, and what it is called on.
 struct FusedCall {

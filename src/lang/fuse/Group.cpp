@@ -36,7 +36,7 @@ std::optional<Shape> domainOf(const Op& op, const std::vector<ArrayType>& types)
   return std::nullopt;
 }
 
-std::pair<int64_t, int64_t> Group::sizes() const {
+std::pair<int64_t, int64_t> Group::rowsAndColumns() const {
   if (split_) {
     return {elementsIn({domain_.data(), *split_}), elementsIn({domain_.data() + *split_, domain_.size() - *split_})};
   }

@@ -28,8 +28,8 @@ class Group {
   const std::map<ValueId, Form>& made() const { return made_; }
   const std::map<ValueId, Form>& taken() const { return taken_; }
   bool makes(ValueId v) const { return made_.count(v) > 0; }
-  /// Rows and columns as two numbers.
-  std::pair<int64_t, int64_t> sizes() const;
+  /// The numbers of rows and of columns.
+  std::pair<int64_t, int64_t> rowsAndColumns() const;
 
  private:
   struct Fit {

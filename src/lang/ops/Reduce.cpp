@@ -337,19 +337,20 @@ std::vector<int64_t> resolve(std::string_view op, const Operand& x, const Axes& 
   return resolved;
 }
 
-Shape without(const Shape& shape, const std::vector<int64_t>& axes, bool keepAsOne) {
+Shape reducedShape(const Shape& shape, const std::vector<int64_t>& axes, bool keepdims) {
   Shape rest;
   for (size_t a = 0; a < shape.size(); ++a) {
     const bool gone = std::find(axes.begin(), axes.end(), static_cast<int64_t>(a)) != axes.end();
-    if (!gone || keepAsOne) rest.push_back(gone ? 1 : shape[a]);
+    if (!gone || keepdims) rest.push_back(gone ? 1 : shape[a]);
   }
   return rest;
 }
 
 Array reduce(const lang::OpRecord& op, const Array& x, const std::vector<int64_t>& axes, bool keepdims) {
   if (axes.empty()) return x;
-  const Array reduced = lang::bind1(op, {x}, {x.dtype(), without(x.shape(), axes, false)}, {{"axes", axes}});
-  return (keepdims ? lang::reshapeTo(reduced, without(x.shape(), axes, true)) : reduced).with_weak_type(x.weak_type());
+  const Array reduced = lang::bind1(op, {x}, {x.dtype(), reducedShape(x.shape(), axes, false)}, {{"axes", axes}});
+  return (keepdims ? lang::reshapeTo(reduced, reducedShape(x.shape(), axes, true)) : reduced)
+      .with_weak_type(x.weak_type());
 }
 
 /// The dtype in which sums and products are computed: narrow floats in f32, narrow integers and pred in 32 bits.
@@ -405,7 +406,7 @@ Array indexOfExtreme(const lang::OpRecord& op, const Operand& x, int64_t axis) {
   Array a = x.array();
   if (a.dtype() == DType::pred) a = lang::convertTo(a, DType::i32);
   if (is_float(a.dtype()) && a.dtype() != DType::bf16 && bit_width(a.dtype()) < 32) a = lang::convertTo(a, DType::f32);
-  return lang::bind1(op, {a}, {DType::i32, without(a.shape(), {axis}, false)}, {{"axis", axis}});
+  return lang::bind1(op, {a}, {DType::i32, reducedShape(a.shape(), {axis}, false)}, {{"axis", axis}});
 }
 
 int64_t countOf(const Operand& x, const Axes& axes) {

@@ -1,7 +1,7 @@
 // Tracing: while a kernel (or an index map) runs, every op of the language is recorded instead of computed.
 //
 // A trace is a `Function` of ir/program/Program.h: the same `Op`s as plain array programs, with StableHLO's names, and
-// besides them them the ops that only kernels have ("get", "swap", "program_id", "dma_start" …). Values of an outer
+// besides them the ops that only kernels have ("get", "swap", "program_id", "dma_start" …). Values of an outer
 // block may be used in the regions of its ops. Refs are values too; what they refer to stands in `refs`.
 #pragma once
 

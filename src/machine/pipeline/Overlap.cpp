@@ -62,8 +62,8 @@ bool Overlap::lookAhead(Core& unseen) {
   return true;
 }
 
-void Overlap::tell(const Actor& actor, Observer& observer, const Operand& o, Kind kind, int slot,
-                   std::span<const int64_t> block) {
+void Overlap::notify(const Actor& actor, Observer& observer, const Operand& o, Kind kind, int slot,
+                     std::span<const int64_t> block) {
   BlockRegion region;
   o.geometry.place(block, region);
   int64_t elements = 1;
@@ -81,7 +81,7 @@ void Overlap::beginStep(const Actor& actor, Observer& observer) {
     return !o.plan->isOutput || o.plan->window->revisitMode == RevisitMode::any;
   };
   const auto start = [&](const Operand& o, int slot, const std::vector<int64_t>& block) {
-    tell(actor, observer, o, Kind::fetchStart, slot, block);
+    notify(actor, observer, o, Kind::fetchStart, slot, block);
   };
   // The first step's blocks are fetched before it, all others one step ahead; with one buffer there is no ahead.
   for (auto& o : operands_)
@@ -89,22 +89,22 @@ void Overlap::beginStep(const Actor& actor, Observer& observer) {
   for (auto& o : operands_)
     if (isFetched(*o) && o->willChange && o->buffers > 1) start(*o, o->after(o->slot), o->next);
   for (auto& o : operands_)
-    if (isFetched(*o) && o->changed) tell(actor, observer, *o, Kind::fetchComplete, o->slot, o->block);
+    if (isFetched(*o) && o->changed) notify(actor, observer, *o, Kind::fetchComplete, o->slot, o->block);
 }
 
 void Overlap::endStep(const Actor& actor, Observer& observer) {
   for (auto& o : operands_) {
     if (!o->plan->isOutput) continue;
     const bool leaves = o->willChange || !hasNext_;
-    if (leaves) tell(actor, observer, *o, Kind::writeBackStart, o->slot, o->block);
+    if (leaves) notify(actor, observer, *o, Kind::writeBackStart, o->slot, o->block);
     // The write-back that the previous step started; with one buffer the next block needs it immediately.
     if (o->writingSlot >= 0) {
-      tell(actor, observer, *o, Kind::writeBackComplete, o->writingSlot, o->writing);
+      notify(actor, observer, *o, Kind::writeBackComplete, o->writingSlot, o->writing);
       o->writingSlot = -1;
     }
     if (!leaves) continue;
     if (o->buffers == 1 && hasNext_) {
-      tell(actor, observer, *o, Kind::writeBackComplete, o->slot, o->block);
+      notify(actor, observer, *o, Kind::writeBackComplete, o->slot, o->block);
     } else {
       o->writingSlot = o->slot;
       o->writing = o->block;
@@ -114,7 +114,7 @@ void Overlap::endStep(const Actor& actor, Observer& observer) {
 
 void Overlap::finish(const Actor& actor, Observer& observer) {
   for (auto& o : operands_)
-    if (o->writingSlot >= 0) tell(actor, observer, *o, Kind::writeBackComplete, o->writingSlot, o->writing);
+    if (o->writingSlot >= 0) notify(actor, observer, *o, Kind::writeBackComplete, o->writingSlot, o->writing);
 }
 
 }  // namespace smalti::machine

@@ -21,7 +21,7 @@ class Overlap {
   ~Overlap();
 
   /// Evaluates the index maps of the step after this one, by a core that observers do not see. Before the events of a
-  /// step. False when a map cannot be evaluated: then its step will say why, and there is nothing more to tell.
+  /// step. False when a map cannot be evaluated: then its step will say why, and there is nothing more to report.
   bool lookAhead(Core& unseen);
   void beginStep(const Actor&, Observer&);
   void endStep(const Actor&, Observer&);
@@ -30,7 +30,7 @@ class Overlap {
  private:
   struct Operand;
   bool evaluate(Core& unseen);
-  void tell(const Actor&, Observer&, const Operand&, PipelineEvent::Kind, int slot, std::span<const int64_t> block);
+  void notify(const Actor&, Observer&, const Operand&, PipelineEvent::Kind, int slot, std::span<const int64_t> block);
 
   std::vector<std::unique_ptr<Operand>> operands_;
   GridWalk ahead_;  ///< at the step whose blocks are `next`

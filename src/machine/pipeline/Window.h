@@ -24,7 +24,7 @@ class WindowCopy {
 
  private:
   int64_t offset(const std::vector<int64_t>& start, const Shape& strides) const;
-  /// Copies the region between two blocks of memory that are strided as told, run by run.
+  /// Copies the region between two blocks of memory with the given strides, run by run.
   void copy(const BlockRegion&, const std::byte* from, const Shape& fromStrides, std::byte* to, const Shape& toStrides,
             int elementBytes);
   Buffer* array_;

@@ -92,7 +92,7 @@ std::vector<ChipKey> makeSchema() {
                     "of a chip's HBM bandwidth where one of several cores works"),
       SMALTI_NUMBER("time", "matrix_efficiency", time.matrixEfficiency, 0.05, 1, "of the matrix units' peak"),
       SMALTI_NUMBER("time", "unoverlapped", time.unoverlapped, 0, 1,
-                    "of the work of units beside the busiest that takes time of its own"),
+                    "of the work of units other than the busiest that is not overlapped with it"),
       SMALTI_NUMBER("time", "op_us", time.opUs, 0, 1000, "to start and end an op around kernels, µs"),
       SMALTI_NUMBER("time", "op_efficiency", time.opEfficiency, 0.05, 1,
                     "of the HBM bandwidth that ops around kernels reach"),

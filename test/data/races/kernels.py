@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernels with and without races: between a kernel and its copies, between cores, between devices.
 
-The modules beside this file were exported from it (JAX is needed only to make them anew); `test_races.py` says what is
+The modules next to this file were exported from it (JAX is needed only to make them anew); `test_races.py` says what is
 found in each, and asks JAX's own race detector about the same functions.
 
     python test/data/races/kernels.py

@@ -122,7 +122,7 @@ def elsewhere(path: pathlib.Path, lines: list[dict], arguments: list[str], folde
     return lines
 
 
-def beside(way: str, path: pathlib.Path, lines: list[dict], arguments: list[str], folder: pathlib.Path, every: int) -> None:
+def run_other_way(way: str, path: pathlib.Path, lines: list[dict], arguments: list[str], folder: pathlib.Path, every: int) -> None:
     """Runs each `every`th test that passed on one device, and all that failed, in another way; adds what came out to their
     lines."""
     alone = [line for line in lines if "devices" not in line and "chip" not in line]
@@ -163,7 +163,7 @@ def main() -> None:
         start = time.monotonic()
         lines = elsewhere(path, run_file(path, arguments, folder), arguments, folder)
         for way in ("interpret", "params") if given.every else ():
-            beside(way, path, lines, arguments, folder, given.every)
+            run_other_way(way, path, lines, arguments, folder, given.every)
         outcome.write_text(json.dumps(lines, indent=1))
         count = {o: sum(line["outcome"] == o for line in lines) for o in ("passed", "failed", "skipped")}
         print(f"{path.stem:50}", *(f"{n:5} {o}" for o, n in count.items()), f"{time.monotonic() - start:7.1f} s", flush=True)

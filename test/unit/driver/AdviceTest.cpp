@@ -210,7 +210,7 @@ TEST(Advice, TheFirstRemovesAPlantedCauseInAtLeastSixteenOfTwenty) {
   EXPECT_GE(removed, 16);
 }
 
-TEST(Advice, PromisesWhatTheCandidateTakes) {
+TEST(Advice, PredictsTheTimeOfTheCandidate) {
   const auto v5e = tpu::findChip("v5e");
   const KernelPackage slow = make(Product{.bm = 128, .bk = 128, .bn = 128});
   const auto advice = adviceFor(slow, *v5e, {}, usOf(slow, *v5e));
@@ -263,7 +263,7 @@ TEST(Reblock, AnOutputThatIsSummedUpKeepsItsAxisInside) {
   EXPECT_TRUE(reordered(kernel, {1, 0, 2}));
 }
 
-TEST(Reblock, LeavesBlocksThatTheBodyTakesApart) {
+TEST(Reblock, KeepsBlocksOfWhichTheBodyLoadsParts) {
   const KernelPackage rows = make(Product{.more = "    %part = vector.load %x[%c0, %c0] : memref<512x512xbf16, "
                                                   "#tpu.memory_space<vmem>>, vector<128x512xbf16>\n"});
   EXPECT_FALSE(reblocked(rows, 0, 2, 1));  // how many parts there are would not follow

@@ -1,4 +1,4 @@
-// Our verdict beside the compiler's.
+// Our verdict compared with the compiler's.
 #include "driver/compile/Against.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(Against, VerdictsAndReasonsAreCompared) {
   EXPECT_EQ(compareVerdicts(own(false, "vmem"), theirs(true, "")), Agreement::weRefuse);
 }
 
-TEST(Against, WhatHasNoVerdictAgreesWithNothing) {
+TEST(Against, ModulesWithoutAVerdictAgreeWithNone) {
   for (const std::string reason : {"crash", "timeout"})
     EXPECT_EQ(compareVerdicts(own(false, "vmem"), theirs(false, reason)), Agreement::unknown) << reason;
   OwnVerdict unread;

@@ -33,7 +33,7 @@ TEST_F(CaseFolder, NullAndAbsentFieldsAreFine) {
   }
 }
 
-TEST_F(CaseFolder, InputsThatAreMissingAreOnes) {
+TEST_F(CaseFolder, MissingInputsAreOnes) {
   const auto c = read(R"({"args": [{"file": null, "shape": [2], "dtype": "bfloat16"}]})");
   ASSERT_TRUE(c);
   const auto inputs = readInputs(*c, {{DType::bf16, {2}}}, "ones", 0);

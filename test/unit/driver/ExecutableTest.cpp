@@ -122,16 +122,16 @@ TEST_P(OnTarget, CallerMemoryMayHaveAnyElementAlignment) {
   const auto wanted = executable->execute(inputs).value();
   std::vector<std::vector<std::byte>> memory;
   // One element past the start of a block of memory: not at a multiple of 64 bytes.
-  const auto beside = [&](const ArrayType& type) {
+  const auto unalignedView = [&](const ArrayType& type) {
     auto& block = memory.emplace_back(static_cast<size_t>(type.bytes()) + 64);
     return Array::view(type, block.data() + 4);
   };
   std::vector<Array> views, outputs;
   for (const Array& a : inputs) {
-    views.push_back(beside(a.type()));
+    views.push_back(unalignedView(a.type()));
     std::memcpy(views.back().data(), a.data(), static_cast<size_t>(a.bytes()));
   }
-  for (const ArrayType& t : executable->results()) outputs.push_back(beside(t));
+  for (const ArrayType& t : executable->results()) outputs.push_back(unalignedView(t));
   ASSERT_TRUE(executable->execute_into(views, outputs));
   for (size_t i = 0; i < outputs.size(); ++i) expectSame(outputs[i], wanted.results[i]);
 }
@@ -193,10 +193,10 @@ TEST(Executable, SM1017_OutputsThatCannotBeWrittenToAreRefused) {
   std::vector<Array> half{Array::view({DType::f32, {2}}, memory + 1)};
   EXPECT_EQ(executable->execute_into(inputs, half).error().code, "SM1017");
   EXPECT_EQ(memory[1], 2);
-  float beside[2] = {};
-  std::vector<Array> good{Array::view({DType::f32, {2}}, beside)};
+  float result[2] = {};
+  std::vector<Array> good{Array::view({DType::f32, {2}}, result)};
   ASSERT_TRUE(executable->execute_into(inputs, good));
-  EXPECT_EQ(beside[1], -3);
+  EXPECT_EQ(result[1], -3);
 }
 
 TEST(Executables, EqualOptionsAreCompiledOnce) {

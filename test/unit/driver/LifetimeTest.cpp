@@ -37,7 +37,7 @@ std::string useLanguage() {
   }
 }
 
-/// Calls when it is destroyed.
+/// Calls a function when it is destroyed.
 struct Late {
   std::function<void()> work;
   ~Late() {

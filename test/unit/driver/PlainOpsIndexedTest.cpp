@@ -144,7 +144,7 @@ TEST(PlainOps, SortKeepsTheOrderOfEqualElements) {
   EXPECT_EQ(numbers((*results)[1]), (std::vector<double>{1, 4, 3, 0, 2, 5}));
 }
 
-TEST(PlainOps, SortRefusesWhatDoesNotFit) {
+TEST(PlainOps, SortRefusesOperandsThatDoNotFit) {
   const auto sorted = [](const std::string& dimension, const std::string& returned) {
     return errorOf("(%x: tensor<6xi32>) -> tensor<6xi32>",
                    "%0 = \"stablehlo.sort\"(%x) <{dimension = " + dimension +

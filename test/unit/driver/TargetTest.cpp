@@ -33,7 +33,7 @@ std::string textOfCase(const std::string& name) {
 class Filling : public TargetKernel {
  public:
   Filling(std::vector<ArrayType> results, int number) : results_(std::move(results)), number_(number) {}
-  std::optional<CodeReport> code() const override { return CodeReport{.notKept = "it is a number"}; }
+  std::optional<CodeReport> code() const override { return CodeReport{.notCacheable = "it is a number"}; }
   Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings&,
                                     std::span<Array>) const override {
     machine::KernelResult result;

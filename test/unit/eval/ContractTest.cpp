@@ -26,7 +26,7 @@ struct Problem {
 };
 
 /// Random dims: some batch, contracting and free dims, in any places of the operands.
-Problem anyProblem(Random& r, int64_t largest) {
+Problem randomProblem(Random& r, int64_t largest) {
   Problem p;
   const int batch = static_cast<int>(r.in(0, 2)), contracting = static_cast<int>(r.in(0, 2));
   const int lhsFree = static_cast<int>(r.in(0, 3)), rhsFree = static_cast<int>(r.in(0, 3));
@@ -92,7 +92,7 @@ void expectFloatProduct(const Problem& p, const TestTensor& lhs, const TestTenso
 TEST_P(ContractOnEveryIsa, SE4_AnyContractingAndBatchDims) {
   Random r(1);
   for (int trial = 0; trial < 100; ++trial) {
-    const Problem p = anyProblem(r, trial % 4 == 0 ? 12 : 5);
+    const Problem p = randomProblem(r, trial % 4 == 0 ? 12 : 5);
     const TestTensor lhs = floats(r, DType::f32, p.lhs, r.in(0, 9) == 0),
                      rhs = floats(r, DType::f32, p.rhs, r.in(0, 9) == 0), acc = floats(r, DType::f32, p.out, r.coin());
     TestTensor out(DType::f32, p.out);
@@ -195,7 +195,7 @@ TEST_P(ContractOnEveryIsa, SE2_IntegersOfAnyMixAccumulateInI32WithWrapAround) {
       for (int trial = 0; trial < 2; ++trial) {
         const bool lhsUnsigned = r.coin(), rhsUnsigned = r.coin();
         const Problem p =
-            trial == 0 ? matrices(r.in(1, 20), r.in(1, 40), r.in(1, 300), r.coin(), r.coin()) : anyProblem(r, 6);
+            trial == 0 ? matrices(r.in(1, 20), r.in(1, 40), r.in(1, 300), r.coin(), r.coin()) : randomProblem(r, 6);
         const TestTensor lhs = r.tensor(lt, p.lhs, r.in(0, 9) == 0), rhs = r.tensor(rt, p.rhs, r.in(0, 9) == 0);
         const DType ot = kResults[r.in(0, 4)];
         const TestTensor acc = r.tensor(ot, p.out, r.coin());
@@ -342,7 +342,7 @@ TEST(Contract, IntegersMayBeSummedAsFloats) {
 
 TEST(Contract, F64) {
   Random r(10);
-  const Problem p = anyProblem(r, 6);
+  const Problem p = randomProblem(r, 6);
   const TestTensor lhs = floats(r, DType::f64, p.lhs), rhs = floats(r, DType::f64, p.rhs),
                    acc = floats(r, DType::f64, p.out);
   TestTensor out(DType::f64, p.out);
@@ -353,7 +353,7 @@ TEST(Contract, F64) {
 TEST(Contract, MaskOfAProductIsThatOfRowsAndColumns) {
   Random r(11);
   for (int trial = 0; trial < 100; ++trial) {
-    const Problem p = anyProblem(r, 6);
+    const Problem p = randomProblem(r, 6);
     TestTensor lhs(DType::pred, p.lhs), rhs(DType::pred, p.rhs), out(DType::pred, p.out);
     for (TestTensor* t : {&lhs, &rhs, &out})
       for (int64_t i = 0; i < t->elements(); ++i) t->setBits(i, r.in(0, 30) != 0);

@@ -16,7 +16,7 @@ TEST(Architectures, AreFoundByTheirNamesAndDevices) {
   EXPECT_EQ(architectureNamed("l40s")->name, "sm_89");
 }
 
-TEST(Architectures, SM7203_UnknownOnesAreNamed) {
+TEST(Architectures, SM7203_UnknownArchitecturesAreNamed) {
   EXPECT_EQ(architectureNamed("sm_35").error().str(),
             "error[SM7203]: there is no code for a GPU named 'sm_35'\n"
             "  need: sm_80 (a100 a30), sm_86 (a10 a40 rtx3090 rtxa6000), sm_89 (l4 l40 l40s rtx4090), sm_90, "

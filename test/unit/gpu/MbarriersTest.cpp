@@ -20,7 +20,7 @@ TEST(Mbarriers, ABarrierOfSomeThreadsDoesNotWaitForOthers) {
   const auto trouble = runBlock({.threads = 96}, [&] {
     if (hostThread() >= 64) return;
     ++before;
-    hostPartBarrier(0, 64);
+    hostNamedBarrier(0, 64);
     EXPECT_EQ(before, 64);
   });
   EXPECT_FALSE(trouble);

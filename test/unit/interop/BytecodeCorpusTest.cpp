@@ -93,7 +93,7 @@ TEST_F(BytecodeCorpus, EveryVersionIsReadAgainAsWhatWasWritten) {
 }
 
 // The same kernel at every version from 1 to 18 is one kernel.
-TEST_F(BytecodeCorpus, VersionsOfOneModuleReadAlike) {
+TEST_F(BytecodeCorpus, VersionsOfOneModuleGiveTheSameText) {
   for (const auto& kernel : fs::directory_iterator(corpus_ / "versions")) {
     if (!kernel.is_directory()) continue;
     std::string first;

@@ -66,7 +66,7 @@ TEST(PortableArtifact, ANewerContainerIsRefused) {
 )");
 }
 
-TEST(PortableArtifact, DamagedOnesAreRefusedOrValid) {
+TEST(PortableArtifact, DamagedArtifactsAreRefusedOrValid) {
   const std::string original = recorded();
   std::mt19937_64 random(7);
   int valid = 0;

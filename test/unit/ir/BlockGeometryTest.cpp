@@ -70,7 +70,7 @@ TEST(BlockGeometry, CountsBlocks) {
     for (size_t d = 0; d < 2; ++d) {
       bool partial = false;
       for (int64_t c = -3; c < 12; ++c) {
-        // Whole blocks of an Element window are told by their start.
+        // Whole blocks of an Element window are identified by their start.
         const int64_t start = w.elementIndexed ? c : c * w.bounds[d], end = start + w.bounds[d];
         RC_ASSERT((c >= 0 && c < geometry.numWholeBlocks(d)) == (start >= 0 && end <= array[d]));
         if (w.elementIndexed) continue;

@@ -33,7 +33,7 @@ inline constexpr std::string_view kKernel = R"(module {
 struct Case {
   const char* name;
   std::vector<std::pair<std::string, std::string>> edits;  ///< of the text: from, to (the first one found)
-  std::function<void(KernelPackage&)> change;              ///< of what stands beside the text; may be empty
+  std::function<void(KernelPackage&)> change;              ///< of what the package holds besides the text; may be empty
   std::string message;                                     ///< "": nothing is wrong
 };
 

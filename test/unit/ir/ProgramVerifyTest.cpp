@@ -30,7 +30,9 @@ std::string errorOf(const Program& program) {
   return status ? "" : status.error().str();
 }
 
-TEST(VerifyProgram, GoodOnesPass) { EXPECT_EQ(errorOf(with({.name = "add", .operands = {0, 0}, .results = {1}})), ""); }
+TEST(VerifyProgram, ValidProgramsPass) {
+  EXPECT_EQ(errorOf(with({.name = "add", .operands = {0, 0}, .results = {1}})), "");
+}
 
 TEST(VerifyProgram, ValuesAreDefinedOnceAndBeforeTheirUse) {
   EXPECT_THAT(errorOf(with({.name = "add", .operands = {0, 1}, .results = {1}})),

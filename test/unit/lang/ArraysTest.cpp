@@ -53,7 +53,7 @@ TEST(Dlpack, SM6308_OtherMemoryIsRefused) {
   EXPECT_EQ(pl::to_dlpack(pl::zeros({2}, pl::i4)).error().code, "SM6308");
 }
 
-TEST(Dlpack, TensorsWithAVersionShareMemoryToo) {
+TEST(Dlpack, VersionedTensorsShareMemoryToo) {
   const pl::Array x = pl::arange(6, pl::f32);
   auto tensor = pl::to_dlpack_versioned(x, {1, 3}, pl::dlpack::kReadOnly);
   ASSERT_TRUE(tensor);

@@ -84,7 +84,7 @@ TEST(Features, A4_GridSizesThatEachCallPasses) {
                        .in_specs = {tile},
                        .out_specs = {tile}});
   EXPECT_EQ(at(both(4, 2, x), 128), 1 + 402);
-  // `dynamic` beside an array that is fixed.
+  // `dynamic` next to a constant array.
   const auto mixed =
       pl::pallas_call([](pl::Ref o) { o[_] = pl::full_like(o, pl::num_programs(0) + pl::num_programs(1)); },
                       {.out_shape = kBlock, .grid = {pl::full({}, 5, pl::i32), pl::dynamic}});

@@ -43,7 +43,7 @@ pl::Array matmul(const pl::Array& x, const pl::Array& y, MatmulBlocks b) {
                .compiler_params = {.dimension_semantics = {pl::parallel, pl::parallel, pl::arbitrary}}})(x, y);
 }
 
-TEST(Language, MatmulOfTheDesign) {
+TEST(Language, TiledMatmul) {
   const pl::Array x = pl::ones({256, 256}), y = pl::full({256, 384}, 0.5f);
   const pl::Array z = matmul(x, y, {128, 128, 128});
   for (int64_t i = 0; i < z.elements(); ++i) ASSERT_EQ(z.as<float>()[i], 128.0f);

@@ -27,8 +27,8 @@ size_t count(const std::vector<pl::Op>& ops, std::string_view name) {
   return n;
 }
 
-/// The program with groups as kernels, which gives what its ops give one by one.
-TracedFunction fusedLikeOps(const std::function<Arrays(std::span<const Array>)>& f, const Arrays& inputs) {
+/// The program with groups as kernels, whose results are compared with those of its single ops.
+TracedFunction fusedAndCompared(const std::function<Arrays(std::span<const Array>)>& f, const Arrays& inputs) {
   std::vector<pl::ArrayType> types;
   for (const Array& a : inputs) types.push_back(a.type());
   const TracedFunction traced = traceFunction(f, types), made = fused(traced);
@@ -58,7 +58,7 @@ TEST(Fuse, ShiftedProductsAreOneKernel) {
       sum = sum + pl::slice(in[0], {0, k}, {24, 200 + k}) * pl::slice(in[1], {k}, {k + 1});
     return Arrays{pl::relu(sum)};
   };
-  const TracedFunction made = fusedLikeOps(f, {some({24, 204}, 0), some({5}, 1)});
+  const TracedFunction made = fusedAndCompared(f, {some({24, 204}, 0), some({5}, 1)});
   EXPECT_EQ(count(made.function.ops, "kernel_call"), 1U);
   EXPECT_EQ(count(made.function.ops, "slice"), 0U);
 }
@@ -69,7 +69,7 @@ TEST(Fuse, SlicesOfRowsAndColumnsAreReadWhereTheyLie) {
     const auto at = [&](int64_t i, int64_t j) { return pl::slice(in[0], {i, j}, {i + 37, j + 130}); };
     return Arrays{at(1, 1) * 4.0f - at(0, 1) - at(2, 1) - at(1, 0) - at(1, 2)};
   };
-  const TracedFunction made = fusedLikeOps(stencil, {some({39, 132}, 2)});
+  const TracedFunction made = fusedAndCompared(stencil, {some({39, 132}, 2)});
   EXPECT_EQ(count(made.function.ops, "kernel_call"), 1U);
   EXPECT_EQ(count(made.function.ops, "slice"), 0U);
 }
@@ -78,7 +78,7 @@ TEST(Fuse, SlicesOfAListOfNumbers) {
   const auto f = [](std::span<const Array> in) {
     return Arrays{pl::slice(in[0], {1}, {2001}) - pl::slice(in[0], {0}, {2000})};
   };
-  const TracedFunction made = fusedLikeOps(f, {some({2001}, 3)});
+  const TracedFunction made = fusedAndCompared(f, {some({2001}, 3)});
   EXPECT_EQ(count(made.function.ops, "kernel_call"), 1U);
 }
 
@@ -87,7 +87,7 @@ TEST(Fuse, SlicesThatAreNoPiecesOfRowsStay) {
     const Array part = pl::slice(in[0], {0, 1, 2}, {4, 9, 34}), strided = pl::slice(in[1], {0, 0}, {16, 128}, {2, 1});
     return Arrays{pl::sin(part) * 2.0f, pl::cos(strided) + 1.0f};
   };
-  const TracedFunction made = fusedLikeOps(f, {some({4, 10, 40}, 4), some({16, 128}, 5)});
+  const TracedFunction made = fusedAndCompared(f, {some({4, 10, 40}, 4), some({16, 128}, 5)});
   EXPECT_EQ(count(made.function.ops, "slice"), 2U);
 }
 
@@ -97,12 +97,12 @@ TEST(Fuse, AdjacentGroupsMergeUnlessAnOpIntervenes) {
     return Arrays{a * b, b};
   };
   const Array x = some({32, 128}, 6), y = some({32, 128}, 7);
-  EXPECT_EQ(count(fusedLikeOps(meet, {x, y}).function.ops, "kernel_call"), 1U);
+  EXPECT_EQ(count(fusedAndCompared(meet, {x, y}).function.ops, "kernel_call"), 1U);
   const auto between = [](std::span<const Array> in) {
     const Array a = pl::sin(in[0]), b = pl::dot(a, in[2]);
     return Arrays{a * pl::tanh(b * in[1])};
   };
-  EXPECT_EQ(count(fusedLikeOps(between, {x, y, some({128, 128}, 8) / 8}).function.ops, "kernel_call"), 3U);
+  EXPECT_EQ(count(fusedAndCompared(between, {x, y, some({128, 128}, 8) / 8}).function.ops, "kernel_call"), 3U);
 }
 
 Arrays recurrence(std::span<const Array> in, bool reverse) {
@@ -121,7 +121,7 @@ TEST(Fuse, WhatFewArraysGiveIsComputedAgain) {
     const Array y = pl::dot(a * b * c, in[2]);
     return Arrays{y, pl::dot(y, in[2]) * a * (b + c)};  // a, b, c again, of x
   };
-  const TracedFunction made = fusedLikeOps(f, {some({64, 32}, 0), some({32, 64}, 1) / 8, some({64, 64}, 2) / 8});
+  const TracedFunction made = fusedAndCompared(f, {some({64, 32}, 0), some({32, 64}, 1) / 8, some({64, 64}, 2) / 8});
   size_t results = 0;
   for (const pl::Op& op : made.function.ops)
     if (op.name == "kernel_call") results += op.results.size();
@@ -132,15 +132,15 @@ TEST(Fuse, WhatFewArraysGiveIsComputedAgain) {
 TEST(Fuse, SeveralOpsOnFewElementsAreOneKernel) {
   const Arrays few{some({8}, 0), some({8}, 1)};
   const auto many = [](std::span<const Array> in) { return Arrays{pl::tanh(in[0] * in[1] + in[0]) - in[1]}; };
-  EXPECT_EQ(count(fusedLikeOps(many, few).function.ops, "kernel_call"), 1u);
+  EXPECT_EQ(count(fusedAndCompared(many, few).function.ops, "kernel_call"), 1u);
   const auto one = [](std::span<const Array> in) { return Arrays{in[0] * in[1]}; };
-  EXPECT_EQ(count(fusedLikeOps(one, few).function.ops, "kernel_call"), 0u);
+  EXPECT_EQ(count(fusedAndCompared(one, few).function.ops, "kernel_call"), 0u);
 }
 
 TEST(Fuse, AScanIsOneKernelWhoseGridIsItsSteps) {
   for (const bool reverse : {false, true}) {
-    const TracedFunction made = fusedLikeOps([=](std::span<const Array> in) { return recurrence(in, reverse); },
-                                             {some({6, 8, 128}, 8), some({128, 128}, 9) / 8});
+    const TracedFunction made = fusedAndCompared([=](std::span<const Array> in) { return recurrence(in, reverse); },
+                                                 {some({6, 8, 128}, 8), some({128, 128}, 9) / 8});
     EXPECT_EQ(count(made.function.ops, "while"), 0U);
     EXPECT_EQ(count(made.function.ops, "kernel_call"), 1U);
   }
@@ -154,25 +154,25 @@ TEST(Fuse, AScanMayReturnValuesFromOutside) {
         pl::scan([&](const Array& c, const Array& x) { return std::pair{in[0], c + x}; }, pl::zeros({8, 128}), in[1]);
     return Arrays{last, sums};
   };
-  EXPECT_EQ(count(fusedLikeOps(carry, {outer, steps}).function.ops, "kernel_call"), 1U);
+  EXPECT_EQ(count(fusedAndCompared(carry, {outer, steps}).function.ops, "kernel_call"), 1U);
   const auto constant = [](std::span<const Array> in) {
     const auto [last, sums] =
         pl::scan([](const Array& c, const Array& x) { return std::pair{pl::full({8, 128}, 2.0f), c + x}; },
                  pl::zeros({8, 128}), in[0]);
     return Arrays{last, sums};
   };
-  fusedLikeOps(constant, {steps});
+  fusedAndCompared(constant, {steps});
   const auto stored = [](std::span<const Array> in) {
     const auto step = [&](const Array& i, const Array& c) { return pl::dynamic_update_slice(c, in[0], {i, 0, 0}); };
     return Arrays{pl::fori_loop(0, 5, step, in[1])};
   };
-  fusedLikeOps(stored, {some({1, 8, 128}, 3), steps});
+  fusedAndCompared(stored, {some({1, 8, 128}, 3), steps});
   const auto unchanged = [](std::span<const Array> in) {
     const auto step = [](const Array& c, const Array& x) { return std::pair{c, c}; };
     const auto [last, all] = pl::scan(step, in[0], in[1]);
     return Arrays{last, all};
   };
-  fusedLikeOps(unchanged, {outer, steps});
+  fusedAndCompared(unchanged, {outer, steps});
 }
 
 /// Of no steps: the carry is the first one, and the gradient of a loop passes through.
@@ -198,14 +198,14 @@ TEST(Fuse, LoopsThatAreNoScansStay) {
                                        [](const Array& v) { return v * 2.0f + 1.0f; }, pl::ones({8, 128}));
     return Arrays{looped, until};
   };
-  EXPECT_EQ(count(fusedLikeOps(f, {some({32, 128}, 10)}).function.ops, "while"), 2U);
+  EXPECT_EQ(count(fusedAndCompared(f, {some({32, 128}, 10)}).function.ops, "while"), 2U);
 }
 
 TEST(Fuse, FunctionsOfDevicesHaveKernelsToo) {
   const auto mapped = pl::shard_map([](const Array& v) { return pl::psum(pl::sin(v) * 2.0f, "x") + v; },
                                     pl::Mesh({{"x", 2}}), pl::P("x"), pl::P("x"));
   const auto f = [&](std::span<const Array> in) { return Arrays{mapped(in[0])}; };
-  EXPECT_EQ(count(fusedLikeOps(f, {some({32, 128}, 11)}).function.ops, "kernel_call"), 2U);
+  EXPECT_EQ(count(fusedAndCompared(f, {some({32, 128}, 11)}).function.ops, "kernel_call"), 2U);
 }
 
 TEST(Fuse, RowsThatAreTakenAreGathers) {
@@ -214,7 +214,7 @@ TEST(Fuse, RowsThatAreTakenAreGathers) {
   };
   std::vector<int32_t> indices;
   for (int i = 0; i < 40; ++i) indices.push_back(i * 7 % 30 - 15);  // from the end, where negative
-  fusedLikeOps(f, {some({30, 64}, 12), pl::array(indices, {40})});
+  fusedAndCompared(f, {some({30, 64}, 12), pl::array(indices, {40})});
 }
 
 }  // namespace

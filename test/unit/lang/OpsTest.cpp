@@ -368,7 +368,7 @@ TEST(OpsErrors, NumbersOutsideOfTheirRangeAreRefused) {
             "SM6307: the matrix unit of 'matmul_pop_fifo' is below 0, -1");
 }
 
-TEST(OpsErrors, KeysAreWords) {
+TEST(OpsErrors, KeysAreMadeOfWords) {
   const auto refusal = [](const auto& work) {
     const auto done = pl::attempt([&] { (void)work(); });
     return done ? std::string() : done.error().code + ": " + done.error().message + ", " + done.error().have;

@@ -82,7 +82,7 @@ TEST(PipelineEdges, LookaheadAndNoPipelining) {
   }
 }
 
-TEST(PipelineEdges, AccumulatesWhatIsInTheArray) {
+TEST(PipelineEdges, AccumulatesIntoTheArray) {
   // Sums of columns: blocks of rows, the last of which has rows outside of the array.
   const int64_t rows = 20, columns = 200;
   const auto call = pl::pallas_call(

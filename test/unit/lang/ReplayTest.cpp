@@ -176,7 +176,7 @@ Array slopeOfWave(const Array& x) {
   return derivative.dual(wave(lifted)).slope;
 }
 
-TEST(Tracer, OneOfOnesOwnWorksAtOnceAndInATrace) {
+TEST(Tracer, ACustomTracerWorksInsideAndOutsideOfTraces) {
   const Array x = ramp(), slope = slopeOfWave(x);
   const TracedFunction traced =
       traceFunction([](std::span<const Array> a) { return std::vector{slopeOfWave(a[0])}; }, {&kTile, 1});

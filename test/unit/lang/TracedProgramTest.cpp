@@ -196,7 +196,7 @@ std::string textOf(const std::function<void()>& work) {
   return done ? "" : done.error().message;
 }
 
-TEST(TracedProgram, WhatBelongsToKernelsIsRefused) {
+TEST(TracedProgram, OpsOfKernelsAreRefused) {
   const pl::ArrayType type{pl::f32, {8, 128}};
   const auto trace = [&](const ArrayFunction& f) { return textOf([&] { traceProgram(f, {&type, 1}); }); };
   EXPECT_EQ(trace([](Inputs) -> Arrays { return {pl::program_id(0)}; }), "'program_id' exists inside kernels only");

@@ -148,7 +148,7 @@ TEST(Jit, ArgumentsThatAreMovedAreDonated) {
     Array x = numbers({16, 128});
     const Array expected = alone(x);
     const std::byte* memory = x.data();
-    EXPECT_NE(expected.data(), memory);  // a copy: the caller has it still
+    EXPECT_NE(expected.data(), memory);  // a copy: the caller still holds the array
     Array other = x;
     EXPECT_NE(alone(std::move(other)).data(), memory);  // the same
     expectEqual(x, numbers({16, 128}));

@@ -15,7 +15,7 @@ TEST(Sentences, AListOrAnObjectWithOne) {
   EXPECT_TRUE(parseJsonSentences("[]", "s")->empty());
 }
 
-TEST(Sentences, WhatIsNoListIsRefused) {
+TEST(Sentences, InvalidListsAreRefused) {
   const std::string need = "\n  need: [\"one text\", \"another\"] or {\"sentences\": [\"one text\", \"another\"]}\n";
   const std::pair<std::string, std::string> kBad[] = {
       {"", "it is not JSON"},

@@ -42,7 +42,7 @@ TEST(Vocabulary, WindowsLinesAndAMissingLastNewlineAreFine) {
   EXPECT_EQ(v->token(2), "[SEP]");
 }
 
-TEST(Vocabulary, WhatIsNoVocabularyIsRefused) {
+TEST(Vocabulary, InvalidVocabulariesAreRefused) {
   const std::string help =
       "  help: vocab.txt of a BERT model has one token a line, [UNK], [CLS] and [SEP] among them\n";
   const std::pair<std::string, std::string> kBad[] = {

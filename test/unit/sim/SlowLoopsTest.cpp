@@ -66,11 +66,11 @@ TEST(SlowLoops, ExponentialsWaitForTheTranscendentalUnit) {
   EXPECT_NE(found[0].find("help: compute it in bf16"), std::string::npos) << found[0];
 }
 
-TEST(SlowLoops, WhatOtherUnitsTakeAsLongForIsNoReason) {
+TEST(SlowLoops, NoneIfOtherUnitsAreAsSlow) {
   EXPECT_TRUE(slowLoops("v5e", "8", "%r = arith.addf %v, %v : vector<256x256xf32>").empty());
 }
 
-TEST(SlowLoops, ALoopThatGoesRoundOnceIsNone) { EXPECT_TRUE(slowLoops("v5e", "1", kTranspose).empty()); }
+TEST(SlowLoops, NoneIfALoopHasOneIteration) { EXPECT_TRUE(slowLoops("v5e", "1", kTranspose).empty()); }
 
 }  // namespace
 }  // namespace smalti::testing

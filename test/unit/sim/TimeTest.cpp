@@ -153,7 +153,7 @@ TEST(Time, SM6902_ABranchDependsOnData) {
   EXPECT_EQ(never->work.cycles[Work::transcendental], 0);
 }
 
-TEST(Time, WhatALineGivesCanBeAssumed) {
+TEST(Time, TheValueOfALineCanBeAssumed) {
   const auto kernel = kernelOf(doubling("4", kArbitrary, "%i: i32", "%i", kBranch), {kLarge}, {kLarge});
   const auto exponentials = [&](sim::Assumptions assume) {
     sim::Question question;

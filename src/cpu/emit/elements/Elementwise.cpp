@@ -61,8 +61,8 @@ Reg remf(const ElementOp& e) {
     // The quotient may be one too large.
     rest = b.CreateSelect(b.CreateFCmpOLT(less, llvm::ConstantFP::get(wide, 0.0)), b.CreateFAdd(less, part), less);
   }
-  Reg endless = b.CreateFCmpOEQ(divisor, llvm::ConstantFP::getInfinity(wide));
-  Reg result = b.CreateSelect(b.CreateAnd(endless, b.CreateFCmpORD(x, x)), x, b.CreateFPTrunc(rest, type));
+  Reg isInfinite = b.CreateFCmpOEQ(divisor, llvm::ConstantFP::getInfinity(wide));
+  Reg result = b.CreateSelect(b.CreateAnd(isInfinite, b.CreateFCmpORD(x, x)), x, b.CreateFPTrunc(rest, type));
   // The remainder of an infinite x is NaN.
   Reg isEndless =
       b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), llvm::ConstantFP::getInfinity(type));

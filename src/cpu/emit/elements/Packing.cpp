@@ -91,8 +91,8 @@ Reg convertStochastically(const ElementOp& e) {
   Reg below =
       b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(number(precision->minExponent), exponent), number(0));
   Reg dropped = b.CreateAdd(number(23 - precision->mantissaBits), below);
-  Reg gone = b.CreateICmpUGT(dropped, number(56));  // less than 2^-32 of the smallest step
-  Reg count = b.CreateZExt(b.CreateSelect(gone, number(56), dropped), wide);
+  Reg vanishes = b.CreateICmpUGT(dropped, number(56));  // less than 2^-32 of the smallest step
+  Reg count = b.CreateZExt(b.CreateSelect(vanishes, number(56), dropped), wide);
   Reg ones = b.CreateSub(b.CreateShl(big(1), count), big(1));
   Reg many = b.CreateICmpUGT(count, big(32));
   Reg wideRandom = b.CreateZExt(random, wide);
@@ -104,7 +104,7 @@ Reg convertStochastically(const ElementOp& e) {
   Reg scale = b.CreateBitCast(b.CreateShl(b.CreateAdd(power, big(1023)), 52), doubles);
   Reg size = b.CreateFPTrunc(b.CreateFMul(b.CreateUIToFP(kept, doubles), scale), x->getType());
   Reg zero = llvm::ConstantFP::get(x->getType(), 0.0);
-  Reg rounded = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, b.CreateSelect(gone, zero, size), x);
+  Reg rounded = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, b.CreateSelect(vanishes, zero, size), x);
   Reg unchanged = b.CreateICmpEQ(biased, number(0xff));  // infinite or NaN; the code above handles 0
   return roundTo(b, e.out, b.CreateSelect(unchanged, x, rounded));
 }

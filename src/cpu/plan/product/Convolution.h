@@ -1,5 +1,5 @@
-// Convolutions as products: windows are copied below each other, a row for each position of the result, and multiplied
-// with the weights.
+// Convolutions as products: windows are copied to the rows of a matrix, one for each position of the result, and
+// multiplied with the weights.
 #pragma once
 
 #include <optional>

@@ -47,7 +47,7 @@ void chooseProduct(Layout& l, const Processor& p) {
 
 /// Cycles per word of k of one tile: its multiplications, its loads, chains of dependent multiply-adds, B coming from
 /// L2, and the work around the loop.
-double tileCost(const Processor& p, int64_t rows, int64_t vectors) {
+double tileCycles(const Processor& p, int64_t rows, int64_t vectors) {
   constexpr double kLoadsPerCycle = 2, kFmaLatency = 4, kL2BytesPerCycle = 28;
   constexpr double kCyclesPerLoad = .1, kCyclesAround = .3;  // fitted: what the bounds above do not explain
   if (rows * vectors == 0) return 0;
@@ -84,7 +84,7 @@ void chooseTile(Layout& l, const Processor& p) {
       continue;
     for (int64_t rows = std::min(mostRows(accumulators, vectors), std::max<int64_t>(s.m, 1)); rows >= 1; --rows) {
       const int64_t panels = s.n / (vectors * l.lanes), last = columnVectors - panels * vectors;
-      const auto all = [&](int64_t v) { return s.m / rows * tileCost(p, rows, v) + tileCost(p, s.m % rows, v); };
+      const auto all = [&](int64_t v) { return s.m / rows * tileCycles(p, rows, v) + tileCycles(p, s.m % rows, v); };
       const double cost = panels * all(vectors) + all(last) + (s.m % rows ? kCyclesOfRemainder : 0);
       if (best != 0 && cost >= kMinGain * best) continue;
       best = cost;

@@ -67,14 +67,14 @@ int64_t equalParts(int64_t total, int64_t most, int64_t step);
 /// code.
 template <class Ops, class Bytes>
 auto packsRowsOfB(const Ops& ops, const Layout& l, Bytes rowBytes) {
-  constexpr int64_t kPageBytes = 4096;  // rows with this stride share sets of L1
-  constexpr int64_t kFarBytes = 1024;   // a smaller stride means few columns: packing is cheap, and often cached
+  constexpr int64_t kPageBytes = 4096;       // rows with this stride share sets of L1
+  constexpr int64_t kMinStrideBytes = 1024;  // a smaller stride means few columns: packing is cheap, and often cached
   if (!l.packB) return ops.constant(false);
   auto packs = l.inPlaceBelow ? ops.isAtLeast(rowBytes, l.inPlaceBelow) : ops.constant(true);
   if (!l.mayUseUnpackedB) return packs;
   auto offPages = ops.logicalNot(ops.isMultipleOf(rowBytes, kPageBytes));
   auto spread = ops.logicalAnd(ops.isMultipleOf(rowBytes, kLineBytes), offPages);
-  auto inPlace = ops.logicalAnd(ops.isAbove(rowBytes, kFarBytes), spread);
+  auto inPlace = ops.logicalAnd(ops.isAbove(rowBytes, kMinStrideBytes), spread);
   return ops.logicalAnd(packs, ops.logicalNot(inPlace));
 }
 bool packsRowsOfB(const Layout&, int64_t rowBytes);

@@ -56,11 +56,11 @@ int64_t chooseStreams(const ProductFacts& f, const Processor& p) {
 RowPrefetch choosePrefetch(const GemmShape& s, int64_t parts, const Processor& p) {
   const int64_t rows = (s.transposedB ? s.n : s.k) / parts, rowBytes = storage_bytes(s.b) * (s.transposedB ? s.k : s.n);
   const int64_t ahead = std::min(rows, ceilDiv(kBytesAhead, rowBytes));
-  const bool far = rows * rowBytes >= p.l1Bytes && p.l2Bytes >= kLargeL2Bytes;
+  const bool passesL1 = rows * rowBytes >= p.l1Bytes && p.l2Bytes >= kLargeL2Bytes;
   // While several rows are multiplied, hardware does not prefetch far enough ahead. Otherwise, if it follows several
   // streams, software prefetches only cost a tenth of the bandwidth.
   if (s.m >= kSlowRows) return {ahead, ahead};
-  return p.readStreams > 1 ? RowPrefetch() : RowPrefetch{ahead, far ? ahead : 0};
+  return p.readStreams > 1 ? RowPrefetch() : RowPrefetch{ahead, passesL1 ? ahead : 0};
 }
 
 PacksB choosePacking(const ProductFacts& f, const GemmPlan& plan) {

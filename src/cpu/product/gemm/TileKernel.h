@@ -15,8 +15,8 @@ struct TileKernelSpec {
   bool addsRow = false;  ///< a row vector is added to C when it is overwritten
 };
 
-/// A function of TileKernelArguments (Arguments.h): `tiles` parts of C below each other, of `steps` · 64 bytes of each
-/// row of A.
+/// A function of TileKernelArguments (Arguments.h): `tiles` vertically adjacent parts of C, of `steps` · 64 bytes of
+/// each row of A.
 llvm::Function* tileKernel(llvm::Module&, const TileKernelSpec&);
 
 /// void(ptr from, i64 fromStride, ptr to, i64 toStride, i64 toPlane, i64 rows, i64 depth): splits rows of f32 into

@@ -76,8 +76,8 @@ std::string differences(const std::vector<Pair>& pairs, bool color) {
 void printErrors(const Session& session, const std::vector<Pair>& pairs) {
   ErrorsOnce errors(session);
   for (const Pair& p : pairs) {
-    if (p.ours.error) errors.tell(*p.file, *p.ours.error);
-    if (p.theirs->error) errors.tell(*p.file, *p.theirs->error);
+    if (p.ours.error) errors.print(*p.file, *p.ours.error);
+    if (p.theirs->error) errors.print(*p.file, *p.theirs->error);
   }
 }
 

@@ -6,11 +6,11 @@
 
 namespace smalti::cli {
 
-void ErrorsOnce::tell(const std::string& path, const Diagnostic& d) {
-  // Whoever else looked at the same thing may have needed something else of it.
+void ErrorsOnce::print(const std::string& path, const Diagnostic& d) {
+  // Not `need` and `have`, which may differ between modules with the same error.
   const std::string what = d.code + d.message;
-  if (std::ranges::find(told_, what) != told_.end()) return;
-  told_.push_back(what);
+  if (std::ranges::find(printed_, what) != printed_.end()) return;
+  printed_.push_back(what);
   session_.print(fmt::format("{}:\n{}\n", path, session_.diagnosticText(d, "error", session_.colorOut())));
 }
 

@@ -12,11 +12,11 @@ namespace smalti::cli {
 class ErrorsOnce {
  public:
   explicit ErrorsOnce(const Session& session) : session_(session) {}
-  void tell(const std::string& path, const Diagnostic&);
+  void print(const std::string& path, const Diagnostic&);
 
  private:
   const Session& session_;
-  std::vector<std::string> told_;
+  std::vector<std::string> printed_;
 };
 
 }  // namespace smalti::cli

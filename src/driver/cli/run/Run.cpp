@@ -143,7 +143,7 @@ Status writeResults(const std::string& folder, const std::vector<Array>& results
 }
 
 /// Notes that an explicitly requested cache folder is not writable.
-void noteCacheTrouble(const Session& session) {
+void noteCacheError(const Session& session) {
   if (session.options.origin(*findOption("cache")) == Origin::builtIn) return;
   const auto cache = cpu::openCache(session.options.values.cache, session.options.values.cacheLimitMib << 20);
   if (!cache) return;
@@ -227,7 +227,7 @@ int run(const Session& session, const RunArguments& arguments) {
   if (*paper && !(*paper)->time)
     session.note(session.diagnosticText((*paper)->time.error(), "note", session.colorErr()));
   if (!undefined.empty()) session.note(undefined);
-  noteCacheTrouble(session);
+  noteCacheError(session);
   if (!session.json())
     for (const machine::Finding& f : outcome->findings) session.note("\n" + session.findingText(f, session.colorErr()));
   if (!compared->passed()) return kWrongResult;

@@ -129,7 +129,7 @@ bool fits(const ArrayType& type, int64_t n) {
   return n < most && n >= (is_unsigned_integer(type.dtype) ? 0 : -most);
 }
 
-bool isAnywhere(const Program& program, const sim::Assumptions::Number& number) {
+bool hasLine(const Program& program, const sim::Assumptions::Number& number) {
   for (const KernelPackage& kernel : program.kernels) {
     bool found = false;
     kernel.module.get()->walk([&](mlir::Operation* op) { found |= number.isOf(placeOf(op->getLoc())); });
@@ -166,7 +166,7 @@ Status takeAssumption(const driver::ModuleOrCase& module, const std::vector<Arra
                    .need = "1 number",
                    .have = counted(numbers.size(), "number")});
     const sim::Assumptions::Number number{name, numbers.front()};
-    if (!isAnywhere(*module.program, number))
+    if (!hasLine(*module.program, number))
       return fail({.code = "SM1008",
                    .message = fmt::format("no kernel op of '{}' comes from line {}", module.path, name),
                    .place = {},

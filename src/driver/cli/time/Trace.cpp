@@ -100,11 +100,11 @@ std::string Trace::text() const {
   for (size_t i = 0; i < processes_.size(); ++i) {
     const Process& of = processes_[i];
     const int64_t pid = static_cast<int64_t>(i) + 1;
-    const auto tell = [&](const char* what, Json arguments, int64_t tid) {
+    const auto addMetadata = [&](const char* what, Json arguments, int64_t tid) {
       events.push_back({{"ph", "M"}, {"pid", pid}, {"tid", tid}, {"name", what}, {"args", std::move(arguments)}});
     };
-    tell("process_name", {{"name", of.name}}, 0);
-    tell("process_sort_index", {{"sort_index", pid}}, 0);
+    addMetadata("process_name", {{"name", of.name}}, 0);
+    addMetadata("process_sort_index", {{"sort_index", pid}}, 0);
     int64_t tid = pid * 1000;  // of the whole trace: readers tell threads apart by it
     for (const std::string& track : of.order) {
       std::vector<Slice> slices = of.tracks.at(track);
@@ -117,9 +117,9 @@ std::string Trace::text() const {
         if (free == ends.end()) {
           ends.push_back(0);
           const std::string name = number == 0 ? track : fmt::format("{} ({})", track, number + 1);
-          tell("thread_name", {{"name", name}}, first + static_cast<int64_t>(number));
-          tell("thread_sort_index", {{"sort_index", first + static_cast<int64_t>(number)}},
-               first + static_cast<int64_t>(number));
+          addMetadata("thread_name", {{"name", name}}, first + static_cast<int64_t>(number));
+          addMetadata("thread_sort_index", {{"sort_index", first + static_cast<int64_t>(number)}},
+                      first + static_cast<int64_t>(number));
         }
         ends[number] = s.to;
         events.push_back({{"ph", "X"},

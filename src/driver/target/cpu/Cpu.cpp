@@ -39,7 +39,7 @@ class CpuKernel : public TargetKernel {
     const cpu::NativeReport& report = checked ? checked->kernel().report() : native->report();
     CodeReport code{.objectBytes = report.compile.objectBytes, .fromCache = report.compile.fromCache};
     if (!report.interpreted.empty())
-      code.notKept = fmt::format("ops that are not native yet: {}", fmt::join(report.interpreted, ", "));
+      code.notCacheable = fmt::format("ops that are not native yet: {}", fmt::join(report.interpreted, ", "));
     return code;
   }
 

@@ -15,7 +15,7 @@
 namespace smalti::driver {
 namespace {
 
-/// One kernel's code, and what was measured of it.
+/// One kernel's code and its measurements.
 struct Measured {
   cpu::Inspection code;
   std::optional<cpu::InnerLoop> loop;
@@ -75,7 +75,7 @@ std::string shadowsText(const std::vector<std::string>& shadowed) {
   return fmt::format("with shadows of {}", fmt::join(shadowed, ", "));
 }
 
-std::string textOf(const Measured& v) {
+std::string summaryText(const Measured& v) {
   const cpu::NativeReport& report = v.code.report;
   std::string text = fmt::format(
       "  {} bytes of code, {} spills, {} bytes of values and packed operands; emitted in {:.1f} ms, "
@@ -162,7 +162,7 @@ Result<CodeView> inspectCpuCode(const KernelPackage& kernel, const CodeRequest& 
   CodeView view{
       .processor = processor->name, .notNative = measured->code.reason, .text = {}, .figures = {}, .stages = {}};
   if (!view.notNative.empty()) return view;
-  view.text = textOf(*measured);
+  view.text = summaryText(*measured);
   view.figures = figuresOf(*measured);
   if (measured->code.report.plan) addPlan(view, kernel.name, *measured->code.report.plan, measured->rewrites);
   view.stages.merge(decltype(view.stages){{"llvm", std::move(measured->code.llvm)},

@@ -33,7 +33,7 @@ class OnGpu : public TargetKernel {
                                 {.stepLimit = settings.stepLimit, .memoryLimitBytes = settings.memoryLimitBytes});
       if (!result) return fail(std::move(result.error()));
       if (result->end != cpu::KernelStatus::done) return runMachine(operands, settings);
-      if (!cpu::takeShadows(result->results, shadowResults_)) return runMachine(operands, settings);
+      if (!cpu::removeShadows(result->results, shadowResults_)) return runMachine(operands, settings);
       keepLog(result->log, device, settings, all);
       all.results.push_back(std::move(result->results));
     }

@@ -45,7 +45,7 @@ class CudaHostKernel : public TargetKernel {
         if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
         return runMachine(operands, settings);
       }
-      if (!cpu::takeShadows(result->results, shadowResults_)) return runMachine(operands, settings);
+      if (!cpu::removeShadows(result->results, shadowResults_)) return runMachine(operands, settings);
       keepLog(result->log, device, settings, all);
       all.results.push_back(std::move(result->results));
     }

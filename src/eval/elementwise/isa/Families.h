@@ -1,4 +1,4 @@
-// What each source file of this folder gives to the table of its instruction set.
+// The rows that each source file of this folder adds to the table of its instruction set.
 #pragma once
 
 #include "eval/elementwise/Tables.h"

@@ -28,11 +28,11 @@ struct Padded {
         shape[i] = (shape[i] + d.size - 1) / d.size * d.size;
     }
   }
-  /// A block that starts at any element may reach so far beyond the array and its padding, at both ends.
+  /// A block that starts at any element may reach this far beyond the array and its padding, at both ends.
   static int64_t beyond(const BlockDim& d) { return std::max<int64_t>(d.size - 1, 0); }
   /// Elements beyond the edge have the value at the edge, as constants: zeros could be divided by, and a cotangent of 0
   /// times an infinity is not a number.
-  Array with(const Array& a) const {
+  Array padded(const Array& a) const {
     Array whole = a;
     for (size_t i = 0; i < shape.size(); ++i) {
       const int64_t size = a.shape()[i], after = shape[i] - before[i] - size;
@@ -45,7 +45,7 @@ struct Padded {
     }
     return whole;
   }
-  Array without(const Array& a, const Shape& inside) const {
+  Array unpadded(const Array& a, const Shape& inside) const {
     if (a.shape() == inside) return a;
     std::vector<int64_t> limits = before;
     for (size_t i = 0; i < limits.size(); ++i) limits[i] += inside[i];
@@ -78,14 +78,14 @@ class GridLoop {
       const TracedOperand& o = kernel.operands[i];
       edges_.emplace_back(o);
       const DType t = dtype(o.array.dtype);
-      arrays_.push_back(static_cast<int>(i) < kernel.numInputs ? edges_[i].with(convertTo(given[i], t))
+      arrays_.push_back(static_cast<int>(i) < kernel.numInputs ? edges_[i].padded(convertTo(given[i], t))
                                                                : zeros(edges_[i].shape, t));
     }
     const size_t firstInput = numBounds + kernel.prefetch.size();
     for (const Alias& alias : kernel.aliases) {
       const size_t output = kernel.numInputs + alias.output;
       arrays_[output] =
-          edges_[output].with(convertTo(operands[alias.operand], dtype(kernel.operands[output].array.dtype)));
+          edges_[output].padded(convertTo(operands[alias.operand], dtype(kernel.operands[output].array.dtype)));
       // Scalars that are prefetched are read before the kernel begins: they keep a value of their own.
       if (static_cast<size_t>(alias.operand) < firstInput) continue;
       const size_t input = alias.operand - firstInput;
@@ -108,7 +108,7 @@ class GridLoop {
     Arrays results;
     const std::vector<ArrayType> types = resultsOf(k_);
     for (size_t i = 0; i < types.size(); ++i)
-      results.push_back(convertTo(edges_[k_.numInputs + i].without(state[i], types[i].shape), dtype(types[i].dtype)));
+      results.push_back(convertTo(edges_[k_.numInputs + i].unpadded(state[i], types[i].shape), dtype(types[i].dtype)));
     return results;
   }
 
@@ -165,7 +165,7 @@ class GridLoop {
       if (const auto same = sameAs_.find(i); same != sameAs_.end()) {
         // For a blocked output, the input is the whole array as the previous steps left it.
         if (k_.operands[same->second].windowed)
-          memory[arguments[next]] = edges_[same->second].without(state[same->second - k_.numInputs], o.array.shape);
+          memory[arguments[next]] = edges_[same->second].unpadded(state[same->second - k_.numInputs], o.array.shape);
         ++next;
         continue;
       }

@@ -56,7 +56,7 @@ struct Atomic : Payload {
                          .need = fmt::format("a slice of at most [{}] there", fmt::join(to.presentShape(), ", ")),
                          .have = fmt::format("[{}]", fmt::join(to.shape, ", ")),
                          .help = "clamp the index, or make the array large enough"});
-    tell(frame, to);
+    notifyObserver(frame, to);
     const auto n = static_cast<size_t>(out.elements());
     Slot& slot = frame.slots[out.slot];
     std::vector<std::byte> made(n * kElementBytes);
@@ -97,7 +97,7 @@ struct Atomic : Payload {
     const uint8_t* mask = frame.slots[o.slot].mask;
     return !mask || mask[o.splat ? 0 : i];
   }
-  void tell(Frame& frame, const Ref& to) const {
+  void notifyObserver(Frame& frame, const Ref& to) const {
     if (!frame.observer) return;
     const Shape starts(to.viewShape().size(), 0);
     frame.observer->access(frame.core->actor(), {.kind = MemoryAccess::Kind::atomic,

@@ -16,7 +16,7 @@ eval::Input maskInput(const Operand& operand, const uint8_t* mask) {
           !mask || operand.splat};
 }
 
-/// The masks of what goes into each element of `out`, and-ed.
+/// The conjunction of the masks of the elements that are reduced to each element of `out`.
 void reduceMask(eval::Input in, std::span<const int64_t> dims, eval::Input acc, const Operand& out, uint8_t* result) {
   eval::multiReduce(eval::ReduceKind::andi, in, dims, acc,
                     {reinterpret_cast<std::byte*>(result), DType::pred, out.shape});

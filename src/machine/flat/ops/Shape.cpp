@@ -162,7 +162,7 @@ Status lowerRotate(FlatLowering& lowering, mlir::Operation& op) {
   return {};
 }
 
-/// tpu.dynamic_gather, take_along_axis (S-E17). An element is defined when its index and what it picks are.
+/// tpu.dynamic_gather, take_along_axis (S-E17). An element is defined when its index and the selected element are.
 struct Gather : Payload {
   Operand in, indices, out;
   Shape dims;

@@ -1,4 +1,4 @@
-// The bytes that an access touches, as far as needed to say whether two accesses meet.
+// The bytes that an access touches, as far as needed to say whether two accesses overlap.
 #pragma once
 
 #include <optional>

@@ -100,7 +100,7 @@ TEST(Parallel, OtherArithmeticIsNotFollowed) {
   EXPECT_EQ(planOf({4}, "parallel", rows("%b39, %c0", lines)).axes, 0);
 }
 
-TEST(Parallel, ElementBlocksMustBeApart) {
+TEST(Parallel, ElementBlocksMustBeDisjoint) {
   const auto map = [](const std::string& factor) {
     Spec s = rows("%a, %c0", "%f = arith.constant " + factor + " : i32\n%a = arith.muli %i, %f : i32\n");
     s.attributes = "window_kind = #tpu.element_window<[0, 0], [0, 0]>";

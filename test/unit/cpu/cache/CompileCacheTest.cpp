@@ -113,7 +113,7 @@ TEST_F(Cache, AnEntryUnderAnotherNameIsNotTaken) {
   EXPECT_FALSE(cache.find(other));
 }
 
-TEST_F(Cache, WhatOthersMayWriteIsNotRun) {
+TEST_F(Cache, FilesThatOthersMayWriteAreNotRun) {
   CompileCache cache(folder, kMib);
   cache.put(key, "object", "");
   const fs::path file = files()[0];

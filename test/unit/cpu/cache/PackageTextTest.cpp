@@ -55,7 +55,7 @@ TEST(ReportText, IsReadBack) {
   EXPECT_EQ(read->matmuls, report.matmuls);
 }
 
-TEST(ReportText, WhatItDoesNotWriteIsRefused) {
+TEST(ReportText, OtherTextIsRefused) {
   for (const char* text :
        {"object 12", "object x\n", "object\n", "interpreted tpu.sort\n", "colour 7\n", "object 99999999999999999999\n"})
     EXPECT_FALSE(readReport(text)) << text;

@@ -42,7 +42,7 @@ void run(const Shape& columns, const std::string& map, bool kept) {
 
 TEST(CachedPackedB, EveryBlockOfRowsUsesAllBlocksOfColumns) { run({kHeads, 128, 32}, "%i, %k, %c0", true); }
 
-TEST(CachedPackedB, EveryBlockOfRowsUsesSomeOfThem) { run({kHeads, 128, 32}, "%i, %seen, %c0", true); }
+TEST(CachedPackedB, EveryBlockOfRowsUsesSomeBlocksOfColumns) { run({kHeads, 128, 32}, "%i, %seen, %c0", true); }
 
 TEST(CachedPackedB, NoneIfNoBlockIsUsedAgain) { run({kHeads * kRows, 128, 32}, "%at, %k, %c0", false); }
 
@@ -65,8 +65,8 @@ TEST(CachedPackedB, SkinnyAndOtherProductsShareIt) {
                 smallNumbers("f32", {kDepth, kWide}, 2)});
 }
 
-/// Where its rows are far apart but at places of their own in the first cache, few rows are multiplied with it as it
-/// lies: nothing is packed, and nothing kept.
+/// Where the stride of its rows is large but maps them to different sets of L1, few rows are multiplied with B in
+/// place: nothing is packed or cached.
 TEST(CachedPackedB, NoneIfItIsReadInPlace) {
   constexpr int64_t kTall = 64, kDepth = 96;
   for (const auto& [wide, packs] : {std::pair{384, false}, std::pair{1024, true}}) {

@@ -1,4 +1,4 @@
-// Products of few rows whose matrix is blocks below each other: they are read where they are, a row of each in turn.
+// Products of few rows with a matrix of concatenated blocks, which are read in place, a row of each in turn.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -133,7 +133,7 @@ TEST(ConcatOperand, StoresDoNotReachValuesThatWereLoaded) {
 }
 
 /// What the product is added to lies where a block was loaded from.
-TEST(ConcatOperand, ProductsThatAreWrittenOverABlock) {
+TEST(ConcatOperand, ProductsThatOverwriteABlock) {
   const Product p{.m = 8, .n = 16, .k = 16, .transposed = false, .blocks = 2};
   TextKernel kernel;
   const Val a = kernel.input({.array = {8, 16}, .space = "vmem"}),

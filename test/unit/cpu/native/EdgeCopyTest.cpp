@@ -86,7 +86,7 @@ TEST(NativeEdgeCopy, BlocksOfADividedIndexAreViews) {
   }
 }
 
-TEST(NativeEdgeCopy, BlocksBesideTheArray) {
+TEST(NativeEdgeCopy, BlocksOutsideTheArray) {
   const Array got = seen({.array = {10, 8}, .block = {4, 8}, .map = "%i, %c0"}, {5, 1}, counting({10, 8}));
   for (int64_t i = 0; i < got.elements(); ++i) {
     const float v = got.as<float>()[i];

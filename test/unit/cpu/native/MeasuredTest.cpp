@@ -64,7 +64,7 @@ TEST(Measured, StepsAndPartsLieInTheCallAndResultsAreTheSame) {
   EXPECT_FALSE(division->places.empty());
 }
 
-TEST(Measured, ThreadsAreMeasuredApart) {
+TEST(Measured, ThreadsAreMeasuredSeparately) {
   const auto measured = compileMeasured(shares("parallel").package(), {});
   ASSERT_TRUE(measured && measured->kernel);
   const std::vector<Array> operands{ones()};

@@ -97,7 +97,7 @@ TEST(NativeMemory, SC9_AWholeOperandInTheCoreAndTheOutputItIsAliasedToAreTwo) {
   }
 }
 
-TEST(NativeMemory, SC9_AnInputThatIsOnlyWhatTheOutputStartsAsMayLieInAnyWindow) {
+TEST(NativeMemory, SC9_AnInputThatOnlyInitialisesTheOutputMayHaveAnyWindow) {
   for (const bool windowed : {false, true})
     for (const bool read : {false, true}) {
       TextKernel k({2});

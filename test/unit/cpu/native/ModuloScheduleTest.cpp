@@ -41,7 +41,7 @@ TEST(ModuloSchedule, EveryColumnOnce) {
   }
 }
 
-TEST(ModuloSchedule, WithWhatARowKeepsForItsLaterPhases) {
+TEST(ModuloSchedule, WithValuesKeptForLaterPhases) {
   for (const int64_t columns : {256, 1000, 1024}) {
     const Shape shape{5, columns};
     TextKernel k;
@@ -70,7 +70,7 @@ TEST(ModuloSchedule, ConditionsOfTwoIterationsAreNotPacked) {
   same(k, {f32Array(shape, [](int64_t i) { return static_cast<float>(i % 7 - 3); })});
 }
 
-TEST(ModuloSchedule, OverWhatIsRead) {
+TEST(ModuloSchedule, WithStoresToTheMemoryThatIsLoaded) {
   const Shape shape{4, 1000};
   TextKernel k;
   const Val in = k.input({.array = shape, .space = "vmem"}), out = k.output({.array = shape, .space = "vmem"});

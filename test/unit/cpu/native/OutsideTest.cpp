@@ -33,7 +33,7 @@ std::vector<std::string> shadowed(const TextKernel& k) {
   return checked ? checked->shadowed : std::vector<std::string>();
 }
 
-TEST(Outside, ElementByElementIsNotFollowed) {
+TEST(Outside, ElementwiseOpsNeedNoShadow) {
   TextKernel k({3, 2});
   const Val x = k.input(kPartialRows), y = k.input(kPartialRows), o = k.output(kPartialRows),
             p = k.output(kPartialRows);
@@ -74,7 +74,7 @@ TEST(Outside, BlocksOfOtherSizesAreFollowed) {
   EXPECT_THAT(shadowed(k), Contains("output 0"));
 }
 
-TEST(Outside, WhatMovesOrIsReadAgainIsFollowed) {
+TEST(Outside, MovedOrReloadedElementsNeedAShadow) {
   TextKernel moved({3, 2});
   const Val x = moved.input(kPartialRows), o = moved.output(kPartialRows), r = moved.fresh("vector<4x8xf32>");
   moved.raw(kNone);

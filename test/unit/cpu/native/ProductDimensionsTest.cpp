@@ -16,7 +16,7 @@ struct Dimensions {
   Shape lhs, rhs, lhsContracting, rhsContracting, lhsBatch, rhsBatch;
 };
 
-Shape without(const Shape& shape, const Shape& contracting, const Shape& batch) {
+Shape freeDims(const Shape& shape, const Shape& contracting, const Shape& batch) {
   Shape left;
   for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d)
     if (std::find(contracting.begin(), contracting.end(), d) == contracting.end() &&
@@ -28,8 +28,8 @@ Shape without(const Shape& shape, const Shape& contracting, const Shape& batch) 
 void product(const Dimensions& d, bool added) {
   SCOPED_TRACE(fmt::format("{} · {}, {} with {}", fmt::join(d.lhs, "x"), fmt::join(d.rhs, "x"),
                            fmt::join(d.lhsContracting, ","), fmt::join(d.rhsContracting, ",")));
-  const Shape lhsFree = without(d.lhs, d.lhsContracting, d.lhsBatch),
-              rhsFree = without(d.rhs, d.rhsContracting, d.rhsBatch);
+  const Shape lhsFree = freeDims(d.lhs, d.lhsContracting, d.lhsBatch),
+              rhsFree = freeDims(d.rhs, d.rhsContracting, d.rhsBatch);
   Shape out, order;
   const auto take = [&](const Shape& shape, const Shape& dims, int64_t operand) {
     for (int64_t at : dims) {
@@ -70,7 +70,7 @@ TEST(NativeProductDimensions, SeveralFreeAndSeveralContracting) {
       {{6, 4, 5}, {5, 24, 4}, {1, 2}, {2, 0}, {}, {}},       // in another order
       {{4, 6, 5, 3}, {5, 2, 4, 7}, {0, 2}, {2, 0}, {}, {}},  // everything
       {{2, 4, 6, 5}, {2, 5, 3, 8}, {3}, {1}, {0}, {0}},      // in batches
-      {{3, 1, 20, 1}, {20, 5, 1, 4}, {2}, {0}, {}, {}},      // beside sizes of 1
+      {{3, 1, 20, 1}, {20, 5, 1, 4}, {2}, {0}, {}, {}},      // next to sizes of 1
   };
   for (const Dimensions& d : all)
     for (const bool added : {false, true}) product(d, added);

@@ -7,7 +7,7 @@
 
 namespace smalti::cpu::testing {
 
-/// The last cache is smaller than any result: all are in memory.
+/// The LLC is smaller than any result: all are in DRAM.
 inline NativeOptions tinyCache() {
   NativeOptions options;
   options.processor.l3Bytes = 1 << 10;

@@ -146,7 +146,7 @@ TextKernel maskedRows(Memory memory) {
   return k;
 }
 
-TEST(RowMasks, RowsThatAreKeptAreThoseOfMemory) {
+TEST(RowMasks, UnmaskedRowsComeFromMemory) {
   for (const Memory memory : {Memory::input, Memory::scratch, Memory::overwritten})
     for (const int32_t count : {-1, 0, 10, 63, 64, 100}) {
       SCOPED_TRACE(fmt::format("memory {}, {} rows", static_cast<int>(memory), count));

@@ -1,4 +1,4 @@
-// Rows that are read several times: divided by a value of their own, summed, asked for before their turn.
+// Rows that are read several times: divided by a value per row, summed, prefetched.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST(Rows, QuotientsAreRoundedCorrectlyWhateverTheDivisor) {
   }
 }
 
-TEST(Rows, AreDividedByWayOfTheInverse) {
+TEST(Rows, AreDividedByReciprocals) {
   EXPECT_EQ(nestOf(divided({8, 1024})).reciprocals, 1);
   EXPECT_EQ(nestOf(divided({8, 64})).reciprocals, 0);
   if (!hostProcessor().triple.starts_with("x86_64")) GTEST_SKIP() << "looks for instructions of x86";
@@ -98,7 +98,7 @@ TEST(Rows, OfNarrowIntegersAreConvertedInVectors) {
   }
 }
 
-TEST(Rows, AreAskedForUnlessTheyAreInTheFirstCache) {
+TEST(Rows, ArePrefetchedUnlessInL1) {
   EXPECT_GT(nestOf(normalised({64, 1024})).prefetchRows, 0);
   EXPECT_EQ(nestOf(normalised({4, 256})).prefetchRows, 0);
 }

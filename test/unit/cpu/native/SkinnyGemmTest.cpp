@@ -1,4 +1,4 @@
-// Products of few rows, which read their matrix row by row, and nests whose rows go through their phases in groups.
+// Products of few rows, which read their matrix row by row, and nests that process their rows in blocks.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -149,7 +149,7 @@ TEST(SkinnyGemm, RowsAreReadOneAfterTheOther) {
   }
 }
 
-TEST(SkinnyGemm, RowsAreFetchedAheadWhereTheSecondCacheIsLarge) {
+TEST(SkinnyGemm, PrefetchIntoALargeL2) {
   for (const bool transposed : {true, false})
     for (const bool large : {true, false}) {
       NativeOptions options;
@@ -162,8 +162,8 @@ TEST(SkinnyGemm, RowsAreFetchedAheadWhereTheSecondCacheIsLarge) {
     }
 }
 
-/// Multiplying several rows takes longer than the processor looks ahead.
-TEST(SkinnyGemm, SeveralRowsFetchAheadOnAnyProcessor) {
+/// While several rows are multiplied, hardware does not prefetch far enough ahead.
+TEST(SkinnyGemm, SeveralRowsArePrefetchedOnAnyProcessor) {
   for (const bool transposed : {true, false})
     for (const int64_t m : {3, 4}) {
       NativeOptions options;
@@ -190,7 +190,7 @@ TEST(SkinnyGemm, Bf16IsMultipliedByPairsWhereThatIsFaster) {
         }
 }
 
-/// As many streams as divide the rows and are pages or more; and rows longer than the first cache keeps sums of.
+/// As many streams as divide the rows and are pages or more; and rows too long for their sums to stay in L1.
 TEST(SkinnyGemm, MatricesAreReadInStreams) {
   NativeOptions options;
   options.processor.readStreams = 4;
@@ -208,15 +208,15 @@ TEST(SkinnyGemm, MatricesAreReadInStreams) {
           auto made = inspectNative(kernel.package(), options);
           ASSERT_TRUE(made) << made.error().str();
           if (m > 3 && !transposed) {
-            const bool isFar = rows * columns * (dtype[0] == 'b' ? 2 : 4) >= options.processor.l1Bytes * 5 / 2;
-            EXPECT_EQ(made->report.plan->products.at(0).strategy() == Strategy::skinnyTiles, isFar);
+            const bool exceedsL1 = rows * columns * (dtype[0] == 'b' ? 2 : 4) >= options.processor.l1Bytes * 5 / 2;
+            EXPECT_EQ(made->report.plan->products.at(0).strategy() == Strategy::skinnyTiles, exceedsL1);
             continue;
           }
           EXPECT_EQ(made->report.plan->products.at(0).streams, streams);
         }
 }
 
-/// Blocks that the index map looks up are fetched ahead; the last step has none after it.
+/// Blocks that the index map looks up are prefetched; the last step has none after it.
 TEST(SkinnyGemm, BlocksThatAreLookedUp) {
   TextKernel kernel({5});
   const Val table = kernel.prefetch("i32", {5});
@@ -241,8 +241,8 @@ TEST(SkinnyGemm, BlocksThatAreLookedUp) {
                 smallNumbers("f32", {128, 32})});
 }
 
-/// Two columns change places beside a reduction, and what is stored first is not what is loaded after.
-TEST(NativeGroups, ValuesOfARowAreReadBeforeOneIsWritten) {
+/// Two columns are swapped next to a reduction: loads see the values from before the stores.
+TEST(RowBlocks, ValuesOfARowAreReadBeforeOneIsWritten) {
   for (const int64_t rows : {1, 7, 16, 37}) {
     TextKernel kernel;
     const Val in = kernel.input({.array = {rows, 33}, .space = "vmem"}),
@@ -267,7 +267,7 @@ TEST(NativeGroups, ValuesOfARowAreReadBeforeOneIsWritten) {
 }
 
 /// Zeros of both signs and NaN, wherever they stand among the lanes.
-TEST(NativeGroups, ExtremesOfRowsOfZerosAndNaN) {
+TEST(RowBlocks, ExtremesOfRowsOfZerosAndNaN) {
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   for (const int64_t columns : {3, 16, 40, 64, 200})
     for (const char* kind : {"maximumf", "minimumf"})

@@ -45,7 +45,7 @@ std::vector<std::string> products(const TextKernel& k, bool dotIsFast) {
   return outcome && outcome->kernel ? outcome->kernel->report().matmuls : std::vector<std::string>{};
 }
 
-TEST(StorageDType, WhereTheyAreMultipliedAsF32) {
+TEST(StorageDType, LoadedOperandsAreMultipliedAsF32) {
   const auto wide = ElementsAre(AllOf(HasSubstr(" f32·"), Not(HasSubstr("A packed"))));
   for (const char* dtype : {"bf16", "f16"}) {
     EXPECT_THAT(products(product(dtype, {}), false), wide) << dtype;

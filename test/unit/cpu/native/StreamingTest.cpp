@@ -43,7 +43,7 @@ class Streaming : public ::testing::Test {
   }
 };
 
-TEST_F(Streaming, ResultsTooBigForTheCache) {
+TEST_F(Streaming, ResultsLargerThanTheCache) {
   EXPECT_TRUE(plansToStream(doubled(128)) && streams(doubled(128)));
   EXPECT_FALSE(plansToStream(doubled(128), {}));
 }

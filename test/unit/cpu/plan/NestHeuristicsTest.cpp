@@ -1,4 +1,4 @@
-// How loop nests take their rows.
+// How loop nests divide their rows into blocks, pipeline and prefetch them.
 #include "cpu/plan/NestHeuristics.h"
 
 #include "schedule/NestPlan.h"
@@ -24,7 +24,7 @@ NestFacts twoPhases(int64_t rows, int64_t columns) {
 const RootCost kCheap = [](size_t) { return 1; };
 int64_t rowBlock(const NestFacts& nest, const Processor& p) { return blockRows({}, nest, kCheap, p).rowBlock; }
 
-TEST(NestHeuristics, RowsOfABlockStayInTheFirstCache) {
+TEST(NestHeuristics, ARowBlockFitsL1) {
   const Processor p = withL1(32);
   EXPECT_EQ(rowBlock(twoPhases(64, 256), p), 6) << "three quarters of the 8 rows of four arrays that fit";
   EXPECT_EQ(rowBlock(twoPhases(64, 32), p), 16) << "at most";
@@ -33,7 +33,7 @@ TEST(NestHeuristics, RowsOfABlockStayInTheFirstCache) {
   EXPECT_EQ(rowBlock(twoPhases(64, 4096), p), 1);
 }
 
-TEST(NestHeuristics, RowsOfMemoryAreFew) {
+TEST(NestHeuristics, RowBlocksFromDramAreSmall) {
   NestFacts nest = twoPhases(64, 256);
   nest.accessesDram = true;
   EXPECT_EQ(rowBlock(nest, withL1(48)), 4);
@@ -73,7 +73,7 @@ TEST(NestHeuristics, RowsArePrefetchedIntoTheLevelThatHasRoom) {
     const RowSchedule chosen = prefetchRows(rows, nest, kCheap, withL1(kib));
     return std::pair(chosen.prefetchRows, chosen.prefetchLevel);
   };
-  EXPECT_EQ(prefetch(48, {.rowBlock = 2}), std::pair(int64_t{2}, 1)) << "nothing comes from memory";
+  EXPECT_EQ(prefetch(48, {.rowBlock = 2}), std::pair(int64_t{2}, 1)) << "nothing is read from DRAM";
   nest.dramReads = 1;
   EXPECT_EQ(prefetch(48), std::pair(int64_t{4}, 1));
   EXPECT_EQ(prefetch(32), std::pair(int64_t{4}, 2));

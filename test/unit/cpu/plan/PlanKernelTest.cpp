@@ -65,7 +65,7 @@ TEST(PlanKernel, ARowIsComputedInPhasesAndDividedByAReciprocal) {
   EXPECT_THAT(planned.plan().products, IsEmpty());
 }
 
-TEST(PlanKernel, ShortRowsAreDividedAsTheyAre) {
+TEST(PlanKernel, ShortRowsAreDividedWithoutReciprocals) {
   EXPECT_EQ(PlannedText(softmax({16, 64})).plan().nests.at(0).reciprocals, 0);
 }
 

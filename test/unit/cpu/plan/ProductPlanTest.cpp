@@ -14,7 +14,7 @@ GemmShape product(int64_t m, int64_t n, int64_t k, bool transposedB = false, DTy
 ProductPlan planOf(ProductFacts facts) { return planProduct(facts, znver5()); }
 Strategy strategyOf(ProductFacts facts) { return planOf(std::move(facts)).strategy(); }
 
-TEST(ProductPlan, FewRowsMeetATransposedMatrixInDotProducts) {
+TEST(ProductPlan, FewRowsTimesATransposedMatrixAreDotProducts) {
   EXPECT_EQ(strategyOf({.shape = product(1, 64, 64, true)}), Strategy::gemvDot);
   EXPECT_EQ(strategyOf({.shape = product(kSkinnyRows, 4096, 4096, true)}), Strategy::gemvDot);
   EXPECT_EQ(strategyOf({.shape = product(kSkinnyRows + 1, 4096, 4096, true)}), Strategy::packed);
@@ -23,10 +23,10 @@ TEST(ProductPlan, FewRowsMeetATransposedMatrixInDotProducts) {
   EXPECT_EQ(strategyOf({.shape = transposed}), Strategy::packed);
 }
 
-TEST(ProductPlan, AMatrixThatComesFromFarIsReadOnce) {
+TEST(ProductPlan, AMatrixOutsideL1IsReadOnce) {
   const int64_t l1 = znver5().l1Bytes, columns = 1024, rowBytes = columns * 4;
   EXPECT_EQ(strategyOf({.shape = product(2, columns, l1 / rowBytes)}), Strategy::gemvAxpy);
-  EXPECT_EQ(strategyOf({.shape = product(2, columns, l1 / rowBytes - 1)}), Strategy::packed) << "it is in the L1";
+  EXPECT_EQ(strategyOf({.shape = product(2, columns, l1 / rowBytes - 1)}), Strategy::packed) << "it is in L1";
   EXPECT_EQ(strategyOf({.shape = product(2, columns, 2), .nextBIsKnown = true}), Strategy::gemvAxpy)
       << "it is looked up";
   EXPECT_EQ(strategyOf({.shape = product(2, columns, 8), .blocksOfB = 4}), Strategy::gemvAxpy);
@@ -76,29 +76,29 @@ TEST(ProductPlan, Bf16PairsAreInOneStream) {
   EXPECT_FALSE(pairs(64, 64, true, 1).widensA);
 }
 
-TEST(ProductPlan, PackedBlocksAreKeptWhileThatIsFelt) {
+TEST(ProductPlan, PackedBIsCachedForFewRows) {
   const GemmShape shape = product(128, 512, 512);
-  const auto keeps = [&](GemmShape s, int64_t blocks) {
+  const auto caches = [&](GemmShape s, int64_t blocks) {
     return planOf({.shape = s, .rowBytesOfB = 4096, .reusedBlocksOfB = blocks}).shape.cachesPackedB;
   };
-  EXPECT_FALSE(keeps(shape, 0)) << "B is not seen again soon";
-  EXPECT_TRUE(keeps(shape, 1));
-  EXPECT_TRUE(keeps(shape, 8)) << "1 MiB each";
-  EXPECT_FALSE(keeps(shape, 9)) << "more than 8 MiB";
-  EXPECT_TRUE(keeps(product(511, 512, 512), 1));
-  EXPECT_FALSE(keeps(product(512, 512, 512), 1)) << "packing is nothing to so many rows";
+  EXPECT_FALSE(caches(shape, 0)) << "B is not reused soon";
+  EXPECT_TRUE(caches(shape, 1));
+  EXPECT_TRUE(caches(shape, 8)) << "1 MiB each";
+  EXPECT_FALSE(caches(shape, 9)) << "more than 8 MiB";
+  EXPECT_TRUE(caches(product(511, 512, 512), 1));
+  EXPECT_FALSE(caches(product(512, 512, 512), 1)) << "for this many rows packing costs little";
 }
 
-TEST(ProductPlan, PackingDependsOnHowFarRowsAreApart) {
+TEST(ProductPlan, PackingDependsOnTheRowStride) {
   const auto packs = [](int64_t m, std::optional<int64_t> rowBytes) {
     return planOf({.shape = product(m, 512, 512), .rowBytesOfB = rowBytes}).packed().packsB;
   };
   EXPECT_EQ(packs(9, 4096), PacksB::never) << "few rows of C";
-  EXPECT_EQ(packs(512, 1024), PacksB::never) << "near ones are read in place";
+  EXPECT_EQ(packs(512, 1024), PacksB::never) << "small strides are read in place";
   EXPECT_EQ(packs(512, 4096), PacksB::always);
   EXPECT_EQ(packs(512, std::nullopt), PacksB::byDistance);
-  EXPECT_EQ(packs(128, 4096), PacksB::always) << "pages share the sets of the first cache";
-  EXPECT_EQ(packs(128, 4096 + 64), PacksB::never) << "whole lines at places of their own";
+  EXPECT_EQ(packs(128, 4096), PacksB::always) << "pages share the sets of L1";
+  EXPECT_EQ(packs(128, 4096 + 64), PacksB::never) << "whole lines in different sets";
   EXPECT_EQ(packs(128, 4096 + 4), PacksB::always);
 }
 
@@ -111,13 +111,13 @@ TEST(ProductPlan, RowsArePrefetchedWhereHardwareDoesNot) {
     return planProduct({.shape = product(m, 256, 1024, true)}, p).prefetch;
   };
   EXPECT_EQ(prefetched(1, 1 << 20), (RowPrefetch{2, 0})) << "8 KiB ahead are 2 rows of 4 KiB";
-  EXPECT_EQ(prefetched(1, 2 << 20), (RowPrefetch{2, 2})) << "across a large second cache";
+  EXPECT_EQ(prefetched(1, 2 << 20), (RowPrefetch{2, 2})) << "into a large L2";
   EXPECT_EQ(prefetched(4, 1 << 20), (RowPrefetch{2, 2})) << "several rows are slow to multiply";
   p.readStreams = 4;
   EXPECT_EQ(prefetched(1, 2 << 20), RowPrefetch());
 }
 
-TEST(ProductPlan, IsALineForPeople) {
+TEST(ProductPlan, IsDescribedInALine) {
   Processor p = znver5();
   p.readStreams = 4;
   EXPECT_EQ(text(planProduct({.shape = product(1, 4096, 1024, true)}, p)),

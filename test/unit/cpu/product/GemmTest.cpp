@@ -63,7 +63,7 @@ TEST(Gemm, SeveralBlocks) {
     }
 }
 
-TEST(Gemm, FarRowsArePacked) {
+TEST(Gemm, RowsWithALargeStrideArePacked) {
   const GemmShape s{40, 70, 33};
   const CompiledGemm compiled = compileGemm(s);
   ASSERT_NE(compiled.run, nullptr);
@@ -71,8 +71,8 @@ TEST(Gemm, FarRowsArePacked) {
   GemmCase(s, 1000, 2).check(compiled.run);
 }
 
-/// Of two ports of multiplications and registers enough: panels of few rows' products stay in the first cache, and rows
-/// of B are read where they lie, unless they share its sets or begin within cache lines.
+/// With two FMA ports and enough registers: in products of few rows, panels stay in L1, and rows of B are read in
+/// place, unless they share its sets or begin within cache lines.
 TEST(Gemm, FewRowsHaveShallowBlocks) {
   Processor p = *processorNamed("x86_64-linux-gnu/sapphirerapids");
   ASSERT_EQ(p.fmaPorts, 2);
@@ -189,7 +189,7 @@ TEST(Gemm, ProcessorsWithoutDotProductsGiveTheSame) {
       checkShape({23, 75, 37, t.a, t.b, t.c, (flags & 1) != 0, (flags & 2) != 0, false}, 2, flags, p);
 }
 
-TEST(Gemm, OtherProcessorsGetCode) {
+TEST(Gemm, CompilesForOtherProcessors) {
   SMALTI_LONG_TEST();
   for (const char* processorName :
        {"haswell", "sapphirerapids", "znver4", "x86-64", "alderlake", "aarch64-linux-gnu/neoverse-n1"}) {
@@ -356,7 +356,7 @@ TEST(Gemm, OneMultiplicationPerCycleTakesFourRowsOfShallowPanels) {
 }
 
 /// Rows of B on their way into a panel; C, and where the next tile's rows of A begin, where a tile takes long.
-TEST(Gemm, TilesAskForWhatTheyWillReadAndWrite) {
+TEST(Gemm, TilesPrefetchTheirOperandsAndResults) {
   const Processor p = *processorNamed("znver4");
   const auto prefetches = [&](int64_t k, bool packing) {
     ModuleBuilder builder(p, "gemm");

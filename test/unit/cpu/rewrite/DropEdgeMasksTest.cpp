@@ -160,7 +160,7 @@ TEST(EdgeMasks, OthersStay) {
   EXPECT_FALSE(dropEdgeMasks(shorter.k.package())) << "the last column does not count";
   same(shorter.k, shorter.operands());
   const MaskedMatmul ones({.otherwise = "1"});
-  EXPECT_FALSE(dropEdgeMasks(ones.k.package())) << "what lies past the end counts";
+  EXPECT_FALSE(dropEdgeMasks(ones.k.package())) << "elements past the end count";
   same(ones.k, ones.operands());
 }
 

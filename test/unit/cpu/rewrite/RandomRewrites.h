@@ -1,4 +1,4 @@
-// Random kernels, and every rewrite of them, which computes what they compute.
+// Random kernels, and every rewrite of them, which must compute the same values.
 #pragma once
 
 #include <map>

@@ -137,7 +137,7 @@ TEST(RetileMatmulGrid, CoresShareThePartsEvenly) {
   EXPECT_EQ(parts(320), 5) << "no number of whole tiles is even";
 }
 
-TEST(RetileMatmulGrid, BlocksThatHangOverBecomeWhole) {
+TEST(RetileMatmulGrid, PartialBlocksBecomeWhole) {
   MatmulKernel matmul({.m = 50, .n = 200});
   const auto made = matmul.retileMatmulGrid();
   ASSERT_TRUE(made);
@@ -154,7 +154,7 @@ TEST(RetileMatmulGrid, AnEpilogueStays) {
   matmul.run();
 }
 
-TEST(RetileMatmulGrid, LoadsOfWhatAStoreReplacesAreNoUse) {
+TEST(RetileMatmulGrid, DeadLoadsDoNotCount) {
   MatmulKernel::loadsWhatItReplaces = true;
   MatmulKernel matmul({});
   MatmulKernel::loadsWhatItReplaces = false;

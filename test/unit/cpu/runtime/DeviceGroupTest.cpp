@@ -10,7 +10,7 @@
 namespace smalti::cpu {
 namespace {
 
-/// Whether each device's body returned true; the group hears of it.
+/// Whether each device's body returned true, which is reported to the group.
 std::vector<char> run(DeviceGroup& group, const std::function<bool(int)>& body) {
   std::vector<char> ok(static_cast<size_t>(group.devices()));
   EXPECT_TRUE(runOnThreads(group.devices(), [&](int d) {

@@ -126,7 +126,7 @@ TEST(Pool, SeveralUserThreadsMayCallAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Pool, AsleepWorkersWakeForTheNextCall) {
+TEST(Pool, SleepingWorkersWakeForTheNextCall) {
   for (const int threads : {2, 3, 8})
     for (int round = 0; round < 5; ++round) {
       std::this_thread::sleep_for(std::chrono::milliseconds(3));  // longer than they spin

@@ -67,7 +67,7 @@ TEST(Credits, BytesOfUnequalCopies) {
   EXPECT_FALSE(other.covers({2, 1}));
 }
 
-TEST(Credits, WhatIsLeftOfASignalIsThereWithoutTheNext) {
+TEST(Credits, TheRestOfASignalDoesNotNeedTheNextSignal) {
   Credits s;
   s.raise({1, 1}, clockOf({{1, 1}}), 2);
   Clock waiter;
@@ -80,7 +80,7 @@ TEST(Credits, WhatIsLeftOfASignalIsThereWithoutTheNext) {
   EXPECT_TRUE(waiter.covers({2, 1}));
 }
 
-TEST(Credits, SeeingACountProvesWhatTakingItWould) {
+TEST(Credits, ReadingACountOrdersEventsLikeTakingIt) {
   Credits s;
   s.raise({1, 1}, clockOf({{1, 1}}), 1);
   Clock waiter;

@@ -30,8 +30,8 @@ class Listener final : public Observer {
 };
 
 /// The events of one run. Names and types are the compiled kernel's, so it is kept while they are looked at.
-struct Heard {
-  Heard(const TextKernel& k, const std::vector<std::vector<Array>>& operands, MachineOptions options = {}) {
+struct ObservedRun {
+  ObservedRun(const TextKernel& k, const std::vector<std::vector<Array>>& operands, MachineOptions options = {}) {
     const KernelPackage package = k.package();
     kernel = *compileKernel(package, options.numerics);
     Observer* const extra[] = {&listener};
@@ -89,14 +89,15 @@ TEST(InstructionEvents, ThereIsOnePerInstructionAndTheLoopsBodyComesEachTime) {
   k.scalarStore(k.constant(0), o, {});
   k.loop(k.constant(0), k.constant(5),
          [&](Val i) { k.scalarStore(k.binary("arith.addi", k.scalarLoad(o, {}), i), o, {}); });
-  const Heard heard(k, {{}});
+  const ObservedRun observed(k, {{}});
   // Constants come with the instruction after them.
-  EXPECT_EQ(heard.listener.instructions - heard.listener.begun.at("arith.constant"), heard.statistics.instructions);
-  EXPECT_EQ(heard.listener.begun.at("memref.load"), 2 * 5);
-  EXPECT_EQ(heard.listener.begun.at("memref.store"), 2 * (5 + 1));
-  EXPECT_EQ(heard.listener.find("arith.addi")->kind, OpClass::scalar);
-  EXPECT_EQ(heard.listener.find("scf.for")->kind, OpClass::control);
-  EXPECT_EQ(heard.listener.begun.at("scf.for"), 2);
+  EXPECT_EQ(observed.listener.instructions - observed.listener.begun.at("arith.constant"),
+            observed.statistics.instructions);
+  EXPECT_EQ(observed.listener.begun.at("memref.load"), 2 * 5);
+  EXPECT_EQ(observed.listener.begun.at("memref.store"), 2 * (5 + 1));
+  EXPECT_EQ(observed.listener.find("arith.addi")->kind, OpClass::scalar);
+  EXPECT_EQ(observed.listener.find("scf.for")->kind, OpClass::control);
+  EXPECT_EQ(observed.listener.begun.at("scf.for"), 2);
 }
 
 TEST(InstructionEvents, OpsThatCostTheMachineNothingComeToo) {
@@ -106,9 +107,9 @@ TEST(InstructionEvents, OpsThatCostTheMachineNothingComeToo) {
   k.raw("%flat = vector.shape_cast " + k.load(x).name + " : vector<8x128xf32> to vector<1024xf32>");
   k.raw("%back = vector.shape_cast %flat : vector<1024xf32> to vector<8x128xf32>");
   k.store({"%back", "vector<8x128xf32>"}, o);
-  const Heard heard(k, {{counting({8, 128})}});
-  EXPECT_EQ(heard.listener.begun.at("vector.shape_cast"), 2);
-  EXPECT_EQ(heard.listener.find("vector.shape_cast")->kind, OpClass::cross);
+  const ObservedRun observed(k, {{counting({8, 128})}});
+  EXPECT_EQ(observed.listener.begun.at("vector.shape_cast"), 2);
+  EXPECT_EQ(observed.listener.find("vector.shape_cast")->kind, OpClass::cross);
 }
 
 TEST(InstructionEvents, ARetriedWaitIsReportedOnce) {
@@ -122,10 +123,10 @@ TEST(InstructionEvents, ARetriedWaitIsReportedOnce) {
   k.when(k.compare("eq", id, one), [&] { k.semWait(sem, one); });
   MachineOptions options;
   options.stepQuantum = 5;  // many turns in which device 1 tries in vain
-  const Heard heard(k, {{}, {}}, options);
-  EXPECT_EQ(heard.listener.begun.at("tpu.sem_wait"), 1);
-  EXPECT_EQ(heard.listener.devices.at(0), 1);
-  EXPECT_EQ(heard.listener.devices.at(1), 1);
+  const ObservedRun observed(k, {{}, {}}, options);
+  EXPECT_EQ(observed.listener.begun.at("tpu.sem_wait"), 1);
+  EXPECT_EQ(observed.listener.devices.at(0), 1);
+  EXPECT_EQ(observed.listener.devices.at(1), 1);
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST(Grid, SH2_EverySharedDimensionIsDivided) {
   }
 }
 
-TEST(Grid, SH6_AloneADimensionIsDividedIntoConsecutivePoints) {
+TEST(Grid, SH6_ASingleDimensionIsDividedIntoConsecutivePoints) {
   EXPECT_EQ(walk(GridWalk({5}, 1, 0, 2)), (Steps{{0}, {1}, {2}}));
   EXPECT_EQ(walk(GridWalk({5}, 1, 1, 2)), (Steps{{3}, {4}}));
   EXPECT_EQ(walk(GridWalk({2, 4}, 2, 1, 2)), (Steps{{0, 2}, {0, 3}, {1, 2}, {1, 3}}));
