@@ -159,8 +159,18 @@ void packInto(std::span<void* const> targets, std::span<const Array> outputs) {
     if (targets[i]) pack(outputs[i], targets[i]);
 }
 
-ffi::Error judged(const RunReport& report) {
-  if (!report.log.empty()) print(report.log);
+/// The log of a call on one device, whose number says nothing: "d0: text" is "text".
+std::vector<std::string> withoutDevice(std::vector<std::string> log) {
+  for (std::string& line : log)
+    if (line.starts_with("d0: "))
+      line.erase(0, 4);
+    else if (line.starts_with("d0 c"))
+      line.erase(0, 3);
+  return log;
+}
+
+ffi::Error judged(const RunReport& report, bool oneDevice) {
+  if (!report.log.empty()) print(oneDevice ? withoutDevice(report.log) : report.log);
   if (report.findings.empty()) return ffi::Error::Success();
   const auto mistakes = mistakesAmong(report.findings);
   return mistakes.empty() ? ffi::Error::Success() : failed(mistakes);
@@ -188,7 +198,7 @@ ffi::Error call(ffi::Dictionary attributes, ffi::RemainingArgs arguments, ffi::R
   const auto report = (*executable)->execute_into(seat->inputs, seat->outputs);
   if (!report) return failedRun(report.error());
   packInto(packedTargets(seat->outputs, results), seat->outputs);
-  return judged(*report);
+  return judged(*report, true);
 }
 
 XLA_FFI_DEFINE_HANDLER(kCall, call, ffi::Ffi::Bind().Attrs().RemainingArgs().RemainingRets());
@@ -223,7 +233,7 @@ ffi::Future callOnDevices(ffi::Dictionary attributes, ffi::RunId run, ffi::Remai
                 to = packedTargets(seat->outputs, results)](const Outcome& outcome) mutable {
     if (!outcome) return promise.SetError(position == 0 ? failedRun(outcome.error()) : failed(outcome.error()));
     packInto(to, outputs);
-    ffi::Error error = position == 0 ? judged(**outcome) : ffi::Error::Success();
+    ffi::Error error = position == 0 ? judged(**outcome, false) : ffi::Error::Success();
     if (error.failure())
       promise.SetError(std::move(error));
     else

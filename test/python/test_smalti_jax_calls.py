@@ -140,7 +140,7 @@ def test_debug_print_prints_in_order(capfd):
     block = pl.BlockSpec((8, 128), lambda i: (i, 0))
     jax.block_until_ready(pl.pallas_call(kernel, grid=(2,), in_specs=[block], out_specs=block, out_shape=X)(X))
     sys.stdout.flush()
-    assert capfd.readouterr().out.split("\n")[:2] == ["d0: step 0", "d0: step 1"]
+    assert capfd.readouterr().out.split("\n")[:2] == ["step 0", "step 1"]
 
 
 def fails_after_writing(i, x, copies=False):

@@ -290,7 +290,7 @@ def test_what_a_kernel_prints(capfd):
     x = normal(8, 128)
     jax.block_until_ready(jax.jit(pl.pallas_call(kernel, in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)],
                                                  out_shape=x))(jnp.array([2], jnp.int32), x))
-    assert capfd.readouterr().out.splitlines() == ["d0: step 0 of 2", "d0: step 1 of 2", "d0: done"]
+    assert capfd.readouterr().out.splitlines() == ["step 0 of 2", "step 1 of 2", "done"]
 
 
 def test_refs_of_a_program():

@@ -125,6 +125,10 @@ class Follower {
         mlir::isa<mlir::cf::AssertOp, tpu::DelayOp, tpu::TraceStartOp, tpu::TraceStopOp, tpu::TraceValueOp>(op);
     if ((takesMemory && !frees) || op.getNumRegions() > 0 || !harmless)
       if (use_.otherEffect.empty()) use_.otherEffect = op.getName().getStringRef().str();
+    // Copies and logs may read all that they are given.
+    if (!frees)
+      for (const mlir::Value v : op.getOperands())
+        if (mlir::isa<mlir::MemRefType>(v.getType())) read(partOf(v));
   }
 
   // ---- control flow
@@ -168,8 +172,10 @@ class Follower {
     const auto forget = [&](mlir::ValueRange values) {
       for (const mlir::Value v : values) integers_.set(v, std::nullopt);
     };
-    const bool known = from && to && step && *step > 0;
-    const int64_t iterations = !known || *to <= *from ? 0 : (*to - *from - 1) / *step + 1;
+    int64_t distance = 0;
+    const bool known = from && to && step && *step > 0 && !op.getUnsignedCmp() &&
+                       !__builtin_sub_overflow(*to, *from, &distance);
+    const int64_t iterations = !known || distance <= 0 ? 0 : (distance - 1) / *step + 1;
     const auto length = static_cast<int64_t>(op.getBody()->getOperations().size());
     if (known && iterations <= kMaxIterations && ops_ + iterations * length < kMaxOps) {
       carry(op.getInitArgs());
@@ -252,7 +258,10 @@ class Follower {
 
   void load(mlir::Value memref, mlir::ValueRange starts, const Shape& extent, llvm::ArrayRef<int32_t> strides = {}) {
     bool exact = true;
-    const Part part = within(memref, starts, extent, strides, exact);
+    read(within(memref, starts, extent, strides, exact));
+  }
+
+  void read(const Part& part) {
     if (part.argument == kOwnMemory) return;
     const auto i = static_cast<size_t>(part.argument);
     if (!state_[i].contains(reach(part))) use_.arguments[i].readFirst = true;

@@ -86,7 +86,8 @@ Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage& package, const
                      .aliases = package.aliases,
                      .workspaceBytes = lowered->arenaBytes,
                      .written = lowered->written,
-                     .stepLimit = stepLimit};
+                     .stepLimit = stepLimit,
+                     .grid = package.signature.grid};
   addCEntry(*built.module, entry, processor);
   auto object = generateObject(std::move(built), processor, &made.report.compile);
   if (!object) return fail(std::move(object.error()));

@@ -15,8 +15,8 @@ struct AheadOfTimeKernel {
 };
 
 /// The kernel as a C function `name` (a C identifier), with `name_in` and `name_workspace_bytes` next to it; the header
-/// describes all three. Parallel grid axes run in order. Loops go round `stepLimit` times in all at most, by what the
-/// code counts (emit/IterationLimit.h); 0: without a limit. SM7003 when not all of the kernel is native code.
+/// describes all three. Parallel grid axes run in order. `stepLimit`: most grid steps, and most iterations that
+/// the code counts (emit/IterationLimit.h); 0: no limit. SM7003 when not all of the kernel is native code.
 Result<AheadOfTimeKernel> compileAheadOfTime(const KernelPackage&, const Processor&, const std::string& name,
                                              int64_t stepLimit);
 

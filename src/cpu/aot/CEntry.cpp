@@ -134,6 +134,23 @@ class CEntryBuilder {
     return result;
   }
 
+  /// Returns where the grid has more steps than the limit.
+  void returnIfTooManySteps(const std::vector<llvm::Value*>& operands) {
+    llvm::Value *steps = b_.getInt64(1), *tooMany = b_.getFalse(), *none = b_.getFalse();
+    size_t operand = 0;
+    for (const int64_t bound : entry_.grid) {
+      llvm::Value* n = bound != kDynamicBound
+                           ? static_cast<llvm::Value*>(b_.getInt64(static_cast<uint64_t>(bound)))
+                           : b_.CreateSExt(b_.CreateLoad(b_.getInt32Ty(), operands[operand++]), b_.getInt64Ty());
+      none = b_.CreateOr(none, b_.CreateICmpSLE(n, b_.getInt64(0)));
+      llvm::Value* product = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smul_with_overflow, steps, n);
+      steps = b_.CreateExtractValue(product, 0);
+      tooMany = b_.CreateOr(tooMany, b_.CreateExtractValue(product, 1));
+    }
+    tooMany = b_.CreateOr(tooMany, b_.CreateICmpSGT(steps, b_.getInt64(static_cast<uint64_t>(entry_.stepLimit))));
+    returnIf(b_.CreateAnd(tooMany, b_.CreateNot(none)), kCStepLimit);
+  }
+
   llvm::Function* buildWithin() {
     llvm::Function* f = function(entry_.name + "_in", numArrays() + 1);
     if (runs_) returnIf(b_.CreateNot(b_.CreateCall(runs_)), kCWrongProcessor);
@@ -151,6 +168,7 @@ class CEntryBuilder {
     };
     for (size_t i = 0; i < numArrays(); ++i) keep(i, arrays[i]);
     returnIfOverlap(list, f->getArg(0));
+    if (entry_.stepLimit > 0) returnIfTooManySteps(arrays);
     // An aliased operand and its result are one array to the kernel: the result's, which starts as the operand.
     for (const Alias& alias : entry_.aliases) {
       const auto operand = static_cast<size_t>(alias.operand);

@@ -22,7 +22,8 @@ struct CEntry {
   std::vector<Alias> aliases;
   int64_t workspaceBytes = 0;
   std::vector<bool> written;  ///< by result: whether the kernel surely writes all of it
-  int64_t stepLimit = 0;      ///< most loop iterations of a call; 0: iterations are not counted
+  int64_t stepLimit = 0;      ///< most grid steps, and most loop iterations, of a call; 0: not counted
+  std::vector<int64_t> grid;  ///< kDynamicBound: the value of one of the leading operands, in this order
   bool operator==(const CEntry&) const = default;
 };
 

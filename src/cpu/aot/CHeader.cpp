@@ -144,7 +144,7 @@ int {name}_in({within});
       fmt::arg("alignment", kWorkspaceAlignment), fmt::arg("within", within),
       fmt::arg("processors", objectsAskFor(processor) ? " *   4: this processor lacks instructions of that one\n" : ""),
       fmt::arg("limit", entry.stepLimit > 0
-                            ? fmt::format(" *   6: its loops went round more than about {} times\n", entry.stepLimit)
+                            ? fmt::format(" *   6: more than about {} grid steps, or iterations of its loops\n", entry.stepLimit)
                             : ""));
 }
 

@@ -45,7 +45,7 @@ class KernelEmitter {
     l_.context = l_.function->getArg(0);
     l_.arenaBase = l_.function->getArg(2);
     if (auto ok = arguments(); !ok) return tl::unexpected(ok.error());
-    if (auto ok = grid(0); !ok) return tl::unexpected(ok.error());
+    if (auto ok = grid(); !ok) return tl::unexpected(ok.error());
     b_.CreateRet(b_.getInt32(0));
     finishStreaming(*l_.function);
     lowered_.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared_);
@@ -156,6 +156,16 @@ class KernelEmitter {
   }
 
   // ---- the grid
+
+  /// Loops around an empty one could have too many iterations to wait for: all are skipped.
+  NativeResult grid() {
+    Reg hasPoints = b_.getTrue();
+    for (Reg bound : bounds_) hasPoints = b_.CreateAnd(hasPoints, b_.CreateICmpSGT(bound, l_.index(0)));
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(hasPoints); known && known->isOne()) return grid(0);
+    NativeResult ok;
+    l_.when(hasPoints, [&] { ok = grid(0); });
+    return ok;
+  }
 
   NativeResult grid(size_t d) {
     if (d == 0 && shared_ > 0) {

@@ -70,7 +70,7 @@ class DeviceKernelEmitter final : StreamSource {
     NativeResult ok;
     l_.loop(first, points, step, [&](Reg point) {
       indices_ = sharedIndices(point);
-      ok = grid(static_cast<size_t>(shared()));
+      ok = grid();
     });
     if (!ok) return ok;
     if (plan_.stream.pendingAcrossSteps) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
@@ -310,6 +310,18 @@ class DeviceKernelEmitter final : StreamSource {
   }
 
   // ---- the grid
+
+  /// The loops of one point. Those around an empty one could have too many iterations to wait for: all are skipped.
+  NativeResult grid() {
+    const auto first = static_cast<size_t>(shared());
+    Reg hasPoints = b_.getTrue();
+    for (size_t d = first; d < rank(); ++d)
+      hasPoints = b_.CreateAnd(hasPoints, b_.CreateICmpSGT(l_.gridBounds[d], l_.index(0)));
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(hasPoints); known && known->isOne()) return grid(first);
+    NativeResult ok;
+    l_.when(hasPoints, [&] { ok = grid(first); });
+    return ok;
+  }
 
   NativeResult grid(size_t d) {
     if (d == rank()) return step();

@@ -362,7 +362,7 @@ void checkAllocations(std::span<const Ref> given, const std::vector<MemoryRef>& 
   SourceLocationScope place(at);
   const auto wrong = [&](std::string need, std::string have) {
     refuse({.code = "SM6527",
-            .message = "the allocations are not those that were asked for",
+            .message = "the allocations are not those of this pipeline",
             .place = {},
             .need = std::move(need),
             .have = std::move(have),

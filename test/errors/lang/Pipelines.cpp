@@ -136,7 +136,7 @@ WRONG_PROGRAM(pipeline_body_with_a_ref_too_many) {
   });
 }
 
-// error[SM6527]: the allocations are not those that were asked for
+// error[SM6527]: the allocations are not those of this pipeline
 //   --> test/errors/lang/Pipelines.cpp:151:37
 //   151 |     const auto b = pl::emit_pipeline(copyBody, {.grid = {4}, .in_specs = {small}, .out_specs = {small}});
 //       |                                     ^

@@ -162,6 +162,27 @@ TEST(CEntry, AnAliasedResultStartsAsItsOperand) {
   EXPECT_EQ(in[1], 7);
 }
 
+TEST(CEntry, AGridWithMoreStepsThanTheLimitIsRefused) {
+  CEntry entry = entryOf("f", 4);
+  entry.operands[0] = {DType::i32, {}};
+  entry.stepLimit = 1000;
+  const auto call = [&](std::vector<int64_t> grid, int32_t bound) {
+    entry.grid = std::move(grid);
+    const int32_t done = 0;
+    float out[2];
+    return load(entry)->function<int(const int32_t*, const int32_t*, float*)>("f")(&bound, &done, out);
+  };
+  constexpr int64_t kMost = INT32_MAX;
+  EXPECT_EQ(call({kDynamicBound}, 1000), kCOk);
+  EXPECT_EQ(call({kDynamicBound}, 1001), kCStepLimit);
+  EXPECT_EQ(call({10, kDynamicBound}, 101), kCStepLimit);
+  EXPECT_EQ(call({kMost, kMost, kMost, kDynamicBound}, INT32_MAX), kCStepLimit) << "more than 64 bits count";
+  EXPECT_EQ(call({kMost, kMost, kMost, kDynamicBound}, 0), kCOk) << "no step at all";
+  EXPECT_EQ(call({1001}, 0), kCStepLimit);
+  entry.stepLimit = 0;
+  EXPECT_EQ(call({kDynamicBound}, 1001), kCOk);
+}
+
 TEST(CEntry, TheKernelsNameMayBeTaken) {
   const auto code = load(entryOf(kKernelSymbol, 64));
   const float in[2] = {7, 8};
@@ -206,7 +227,7 @@ TEST(CHeader, DescribesEveryArray) {
   entry.stepLimit = 1000;
   EXPECT_THAT(
       cHeader(entry, "copy_kernel", hostProcessor()),
-      HasSubstr(" *   6: its loops went round more than about 1000 times\n * and then the results are not valid."));
+      HasSubstr(" *   6: more than about 1000 grid steps, or iterations of its loops\n * and then the results are not valid."));
   EXPECT_THAT(cHeader(entry, "copy_kernel", *processorNamed("aarch64-linux-gnu/neoverse-n1")), Not(HasSubstr("4: ")));
   EXPECT_THAT(header, HasSubstr(" *   in0    f32[2]\n *   in1    i32[]\n *   in2    bf16[8,128]: the bits\n"
                                 " *   out0   f32[2]; starts as in0, and may be the same array\n"));

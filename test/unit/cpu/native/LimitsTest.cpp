@@ -194,6 +194,15 @@ bool leaves(const TextKernel& k, const std::vector<Array>& operands, bool checkB
   return fault;
 }
 
+TEST(NativeLimits, AnEmptyAxisInsideHugeOnesHasNoSteps) {
+  TextKernel k({INT32_MAX, INT32_MAX, 0});
+  const Val out = k.output(kWhole);
+  k.store(k.splat(k.f32(1), kWhole.array), out);
+  bool fault = false;
+  ASSERT_TRUE(native(k)->call({}, {}, {.threads = 1}, fault, nullptr));
+  EXPECT_FALSE(fault);
+}
+
 TEST(NativeLimits, ABlockOutsideItsArrayIsAFault) {
   EXPECT_TRUE(leaves(lookAhead(false), {counting({16, 128})}));
   EXPECT_FALSE(leaves(lookAhead(false), {counting({16, 128})}, /*checkBlocks=*/false));
