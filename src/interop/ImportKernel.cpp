@@ -1,6 +1,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "interop/Interop.h"
+#include "interop/MissingInfinities.h"
 
 namespace smalti::interop {
 
@@ -11,6 +12,7 @@ Result<KernelPackage> importKernel(std::string_view content, const std::string& 
                                                : readMosaicText(content, *kernel.context, fileName);
   if (!module) return fail(std::move(module.error()));
   kernel.module = std::move(*module);
+  replaceMissingInfinities(*kernel.module);
   if (auto function = kernel.kernelFunction()) {
     // Before 2026 the function was always `main` and the module carried the kernel's name.
     const auto moduleName = kernel.module->getSymName();

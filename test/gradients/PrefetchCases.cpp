@@ -82,6 +82,39 @@ std::vector<Case> prefetchCases() {
                                                              .input_output_aliases = {{0, 0}}});
   cases.push_back(
       {"first_blocks", "", {numbers({32, 128}, 57)}, [=](const Arrays& x) { return all(dynamicGrid(2, x[0])); }});
+  // Any other index than 0 chooses the last Ref.
+  const auto selected =
+      pallas_call(
+          [](Ref n, Ref x, Ref o, Ref a, Ref b) {
+            a[_] = zeros_like(a);
+            b[_] = zeros_like(b);
+            sync_copy(x, select_ref(n[0], {a, b}));
+            o[_] = b[_] * b[_] + a[_];
+          },
+          {.out_shape = ShapeDtype{{8, 128}, f32},
+           .in_specs = {BlockSpec()},
+           .scratch_shapes = {vmem({8, 128}, f32), vmem({8, 128}, f32)},
+           .num_scalar_prefetch = 1});
+  cases.push_back({"selected_last", "prefetch", {whole({-1}), numbers({8, 128}, 60)}, [=](const Arrays& x) {
+                     return all(selected(x[0], x[1]));
+                   }});
+  // The later steps fetch what the earlier ones have written back.
+  const auto refetched = pallas_call([](Ref x, Ref o) { o[_] = x[_] * x[_]; },
+                                     {.out_shape = ShapeDtype{{64, 128}, f32},
+                                      .grid = {8},
+                                      .in_specs = {{{8, 128}, [](auto i) { return std::tuple{i % 4, 0}; }}},
+                                      .out_specs = {{{8, 128}, [](auto i) { return std::tuple{i, 0}; }}},
+                                      .input_output_aliases = {{0, 0}}});
+  cases.push_back(
+      {"refetched_blocks", "", {numbers({64, 128}, 58)}, [=](const Arrays& x) { return all(refetched(x[0])); }});
+  // A step that has the block of the step before does not fetch it again.
+  const auto kept = pallas_call([](Ref x, Ref o) { o[_] = x[_] * x[_]; },
+                                {.out_shape = ShapeDtype{{32, 128}, f32},
+                                 .grid = {4},
+                                 .in_specs = {{{8, 128}, [](auto i) { return std::tuple{div(i, 2), 0}; }}},
+                                 .out_specs = {{{8, 128}, [](auto i) { return std::tuple{i, 0}; }}},
+                                 .input_output_aliases = {{0, 0}}});
+  cases.push_back({"kept_blocks", "", {numbers({32, 128}, 59)}, [=](const Arrays& x) { return all(kept(x[0])); }});
   return cases;
 }
 

@@ -216,6 +216,20 @@ def first_blocks(x):
     return jnp.concatenate([x[:16]**2, x[16:]])
 
 
+def selected_last(n, x):
+    return x**2
+
+
+def refetched_blocks(x):
+    once = x[:32]**2
+    return jnp.concatenate([once, once**2])
+
+
+def kept_blocks(x):  # step 0 and 1: block 0 of x; 2 and 3: block 1, which step 1 has written
+    y = x[:8]**2
+    return jnp.concatenate([y, y, y**2, y**2])
+
+
 def copied_rows(x):
     return jnp.cos(x)
 

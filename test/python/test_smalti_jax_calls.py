@@ -132,6 +132,19 @@ def test_zero_sized_arrays():
     assert square(empty).shape == (0, 128)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("reduce", [jnp.min, jnp.max])
+def test_extremes_of_a_dtype_without_infinities(reduce, axis):
+    x = jnp.asarray(np.sin(X), jnp.float8_e4m3fn)
+
+    def kernel(x_ref, o_ref):
+        o_ref[...] = reduce(x_ref[...], axis, keepdims=True)
+
+    expected = reduce(x, axis, keepdims=True)
+    got = pl.pallas_call(kernel, out_shape=expected)(x)
+    np.testing.assert_array_equal(np.asarray(got, np.float32), np.asarray(expected, np.float32))
+
+
 def test_debug_print_prints_in_order(capfd):
     def kernel(x_ref, o_ref):
         pl.debug_print("step {}", pl.program_id(0))

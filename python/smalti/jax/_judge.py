@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,10 @@ class Mismatch(AssertionError):
     """A function's results differ from those with interpret=True."""
 
 
+# The findings of a run are kept in one list: runs in several threads take turns.
+_CHECKING = threading.RLock()
+
+
 def _run(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     return jax.block_until_ready(jax.jit(f)(*args))
 
@@ -34,14 +39,15 @@ def check(f: Callable[..., Any], *args: Any, **options: Option) -> Any:
 
     Raises smalti.CheckError with what was found in the first kernel where something was; its first line is the user's.
     """
-    _smalti.take_findings()
-    try:
-        with using(**{**options, "check": True}):
-            return _run(f, args)
-    except Exception:  # of XLA's, or what Pallas makes of it
-        if findings := _smalti.take_findings():
-            raise CheckError(tuple(findings)) from None
-        raise
+    with _CHECKING:
+        _smalti.take_findings()
+        try:
+            with using(**{**options, "check": True}):
+                return _run(f, args)
+        except Exception:  # of XLA's, or what Pallas makes of it
+            if findings := _smalti.take_findings():
+                raise CheckError(tuple(findings)) from None
+            raise
 
 
 def compare(f: Callable[..., Any], *args: Any, rtol: float | None = None, atol: float | None = None,

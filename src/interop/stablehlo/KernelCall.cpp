@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "interop/Interop.h"
+#include "interop/MissingInfinities.h"
 #include "interop/stablehlo/Gspmd.h"
 #include "interop/stablehlo/Parser.h"
 #include "ir/Place.h"
@@ -185,6 +186,7 @@ bool Parser::kernelCall(RawOp& raw, Op&) {
                                                     : readMosaicText(parsed->body, *context_, bodyName);
   if (!module) return inKernel(std::move(module.error()), kernel.name);
   kernel.module = std::move(*module);
+  replaceMissingInfinities(*kernel.module);
   placeIndexMaps(kernel, raw.place);
   if (auto status = finish(kernel); !status) return cursor_.error(std::move(status.error()), raw.at);  // names it
   program_.kernels.push_back(std::move(kernel));

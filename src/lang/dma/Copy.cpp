@@ -289,7 +289,7 @@ Ref select_ref(const Operand& index, const std::vector<Ref>& refs) {
                   .place = {},
                   .need = "an integer and two or more Refs of the same shape, dtype and memory",
                   .help = "choose between blocks of one Ref with ref.at(i)"});
-  std::vector<ValueId> operands{trace.use(index.array())};
+  std::vector<ValueId> operands{trace.use(astype(index.array(), DType::i32))};
   for (const Ref& r : refs) operands.push_back(trace.use(r));
   return trace.recordRef(lang::kCopyOps["select_ref"], std::move(operands), refs[0].node()->type,
                          refs[0].memory_space());

@@ -205,7 +205,8 @@ void BodyFunction::write(ValueId ref, const Array& value) {
   if (v.of.size() == 1) return write(v.of[0], value);
   const int last = static_cast<int>(v.of.size()) - 1;
   for (int k = 0; k <= last; ++k) {
-    const Array isChosen = k == last ? v.which >= k : v.which == k;
+    // The last one for every other index, as the kernel's code does.
+    const Array isChosen = k == last ? v.which >= k || v.which < 0 : v.which == k;
     write(v.of[k], where(isChosen, value, read(v.of[k])));
   }
 }

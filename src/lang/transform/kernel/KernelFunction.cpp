@@ -1,5 +1,8 @@
 #include "lang/transform/kernel/KernelFunction.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "lang/call/DerivedKernel.h"
 #include "lang/ops/Support.h"
 #include "lang/refs/Indexer.h"
@@ -89,7 +92,10 @@ class GridLoop {
       // Scalars that are prefetched are read before the kernel begins: they keep a value of their own.
       if (static_cast<size_t>(alias.operand) < firstInput) continue;
       const size_t input = alias.operand - firstInput;
-      if (!kernel.operands[input].windowed) sameAs_[input] = output;
+      if (kernel.operands[input].windowed)
+        refetched_.push_back({input, output});
+      else
+        sameAs_[input] = output;
     }
   }
 
@@ -99,6 +105,12 @@ class GridLoop {
     Arrays state(arrays_.begin() + k_.numInputs, arrays_.end());
     for (const MemoryRef& s : k_.scratch)
       if (!is_semaphore(s.dtype)) state.push_back(zeros(s.shape, dtype(s.dtype)));
+    for (const Refetched& r : refetched_) {
+      const TracedOperand& o = k_.operands[r.input];
+      state.push_back(arrays_[r.output]);
+      state.push_back(zeros(o.refShape(), dtype(o.array.dtype)));
+      for (size_t n = coordinatesOf(r); n-- > 0;) state.push_back(full({}, INT32_MIN, DType::i32));
+    }
     if (steps == 1)  // without steps nothing is traced: the array may be smaller than a block
       state = step(Arrays(grid_.size(), full({}, 0, DType::i32)), std::move(state));
     else if (steps > 1)
@@ -126,15 +138,51 @@ class GridLoop {
     return indices;
   }
 
+  /// A blocked input that is one array with an output. A step fetches its block, if it is another one than in the step
+  /// before, from the array that the outputs' blocks have been written back to: an output's block is, when the next
+  /// step has another one. The state of the steps has, for each: that array, the input's block, and the positions of
+  /// both blocks in the last step.
+  struct Refetched {
+    size_t input = 0, output = 0;
+  };
+  size_t coordinatesOf(const Refetched& r) const {
+    const TracedOperand &in = k_.operands[r.input], &out = k_.operands[r.output];
+    return in.array.shape.size() + (out.windowed ? out.array.shape.size() : 0);
+  }
+
+  /// Whether a block is another one than in the step before. `last`: the position then, which becomes that of now.
+  static Array hasMoved(const Arrays& starts, Array* last) {
+    Array moved = full({}, false, DType::pred);
+    for (size_t d = 0; d < starts.size(); ++d) moved = moved || starts[d] != std::exchange(last[d], starts[d]);
+    return moved;
+  }
+
+  /// The input's block of a step. `state`: of the Refetched.
+  Array refetch(const Refetched& r, const Arrays& inStarts, const Arrays& outStarts, const Array& output,
+                Array* state) const {
+    const TracedOperand& o = k_.operands[r.input];
+    Array &array = state[0], &block = state[1], *position = state + 2;
+    array =
+        k_.operands[r.output].windowed ? where(hasMoved(outStarts, position + inStarts.size()), output, array) : output;
+    const Array fetched = blockAt(edges_[r.input].padded(edges_[r.output].unpadded(array, o.array.shape)), o, inStarts);
+    return block = where(hasMoved(inStarts, position), fetched, block);
+  }
+
+  static Array blockAt(const Array& array, const TracedOperand& o, const Arrays& starts) {
+    const Shape size = o.blockShape();
+    const Array block = array.shape() == size ? array : dynamic_slice(array, {starts.begin(), starts.end()}, size);
+    return reshapeTo(block, o.refShape());
+  }
+
   /// The first element of the operand's block in the array with its edge.
-  std::vector<Operand> startsOf(const TracedOperand& o, const Arrays& indices) const {
+  Arrays startsOf(const TracedOperand& o, const Arrays& indices) const {
     BodyFunction map(*o.indexMap, {.grid = {}, .gridSizes = {}, .wide = wide_});
     BodyFunction::Memory memory;
     const std::vector<ValueId>& arguments = o.indexMap->function.arguments;
     for (size_t i = 0; i < indices.size(); ++i) map.define(arguments[i], indices[i]);
     for (size_t i = 0; i < prefetch_.size(); ++i) memory[arguments[indices.size() + i]] = prefetch_[i];
     const Arrays blocks = map.run(memory);
-    std::vector<Operand> starts;
+    Arrays starts;
     for (size_t i = 0; i < blocks.size(); ++i) {
       const BlockDim& d = o.block[i];
       if (d.kind == BlockDim::Kind::element && Padded::beyond(d) > 0)
@@ -159,7 +207,16 @@ class GridLoop {
     const std::vector<ValueId>& arguments = k_.body.function.arguments;
     size_t next = 0;
     for (const Array& p : prefetch_) memory[arguments[next++]] = p;
-    std::vector<std::vector<Operand>> starts(k_.operands.size());
+    std::vector<Arrays> starts(k_.operands.size());
+    for (size_t i = 0; i < k_.operands.size(); ++i)
+      if (k_.operands[i].windowed) starts[i] = startsOf(k_.operands[i], indices);
+    Arrays refetched(k_.operands.size());
+    size_t at = k_.operands.size() - k_.numInputs;
+    for (const MemoryRef& s : k_.scratch) at += is_semaphore(s.dtype) ? 0 : 1;
+    for (const Refetched& r : refetched_) {
+      refetched[r.input] = refetch(r, starts[r.input], starts[r.output], state[r.output - k_.numInputs], &state[at]);
+      at += 2 + coordinatesOf(r);
+    }
     for (size_t i = 0; i < k_.operands.size(); ++i) {
       const TracedOperand& o = k_.operands[i];
       if (const auto same = sameAs_.find(i); same != sameAs_.end()) {
@@ -169,14 +226,9 @@ class GridLoop {
         ++next;
         continue;
       }
-      Array block = static_cast<int>(i) < k_.numInputs ? arrays_[i] : state[i - k_.numInputs];
-      if (o.windowed) {
-        starts[i] = startsOf(o, indices);
-        const Shape size = o.blockShape();
-        if (block.shape() != size) block = dynamic_slice(block, starts[i], size);
-        block = reshapeTo(block, o.refShape());
-      }
-      memory[arguments[next++]] = block;
+      const Array& array = static_cast<int>(i) < k_.numInputs ? arrays_[i] : state[i - k_.numInputs];
+      const bool isRefetched = std::ranges::any_of(refetched_, [&](const Refetched& r) { return r.input == i; });
+      memory[arguments[next++]] = isRefetched ? refetched[i] : o.windowed ? blockAt(array, o, starts[i]) : array;
     }
     size_t kept = k_.operands.size() - k_.numInputs;
     for (const MemoryRef& s : k_.scratch) {
@@ -189,7 +241,8 @@ class GridLoop {
       Array& array = state[i - k_.numInputs];
       const Array block =
           reshapeTo(memory.at(arguments[firstOperand + i]), o.windowed ? o.blockShape() : array.shape());
-      array = block.shape() == array.shape() ? block : dynamic_update_slice(array, block, starts[i]);
+      array = block.shape() == array.shape() ? block
+                                             : dynamic_update_slice(array, block, {starts[i].begin(), starts[i].end()});
     }
     kept = k_.operands.size() - k_.numInputs;
     for (size_t i = 0; i < k_.scratch.size(); ++i)
@@ -203,6 +256,7 @@ class GridLoop {
   std::vector<int64_t> grid_;
   Arrays prefetch_, arrays_;  ///< `arrays_`: by operand, with their edges
   std::vector<Padded> edges_;
+  std::vector<Refetched> refetched_;
   std::map<size_t, size_t> sameAs_;  ///< inputs that are passed whole, and the outputs whose memory they are
 };
 
