@@ -83,18 +83,17 @@ std::vector<Case> prefetchCases() {
   cases.push_back(
       {"first_blocks", "", {numbers({32, 128}, 57)}, [=](const Arrays& x) { return all(dynamicGrid(2, x[0])); }});
   // Any other index than 0 chooses the last Ref.
-  const auto selected =
-      pallas_call(
-          [](Ref n, Ref x, Ref o, Ref a, Ref b) {
-            a[_] = zeros_like(a);
-            b[_] = zeros_like(b);
-            sync_copy(x, select_ref(n[0], {a, b}));
-            o[_] = b[_] * b[_] + a[_];
-          },
-          {.out_shape = ShapeDtype{{8, 128}, f32},
-           .in_specs = {BlockSpec()},
-           .scratch_shapes = {vmem({8, 128}, f32), vmem({8, 128}, f32)},
-           .num_scalar_prefetch = 1});
+  const auto selected = pallas_call(
+      [](Ref n, Ref x, Ref o, Ref a, Ref b) {
+        a[_] = zeros_like(a);
+        b[_] = zeros_like(b);
+        sync_copy(x, select_ref(n[0], {a, b}));
+        o[_] = b[_] * b[_] + a[_];
+      },
+      {.out_shape = ShapeDtype{{8, 128}, f32},
+       .in_specs = {BlockSpec()},
+       .scratch_shapes = {vmem({8, 128}, f32), vmem({8, 128}, f32)},
+       .num_scalar_prefetch = 1});
   cases.push_back({"selected_last", "prefetch", {whole({-1}), numbers({8, 128}, 60)}, [=](const Arrays& x) {
                      return all(selected(x[0], x[1]));
                    }});

@@ -28,8 +28,8 @@ class AxisDims {
   /// since resized blocks do not change what is computed for a row, except for the order in which its elements are
   /// combined.
   static std::optional<AxisDims> of(const KernelPackage&);
-  /// Of a kernel without a grid: one axis is assumed, along dimension `d` of the first output, and every other dimension
-  /// of a ref follows it if the kernel's ops say so.
+  /// Of a kernel without a grid: one axis is assumed, along dimension `d` of the first output, and every other
+  /// dimension of a ref follows it if the kernel's ops say so.
   static std::optional<AxisDims> ofOutput(const KernelPackage&, size_t d);
 
   /// Whether blocks along this axis can be resized without changing what is computed for an element, unless a product

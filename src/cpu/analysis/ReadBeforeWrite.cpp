@@ -173,8 +173,8 @@ class Follower {
       for (const mlir::Value v : values) integers_.set(v, std::nullopt);
     };
     int64_t distance = 0;
-    const bool known = from && to && step && *step > 0 && !op.getUnsignedCmp() &&
-                       !__builtin_sub_overflow(*to, *from, &distance);
+    const bool known =
+        from && to && step && *step > 0 && !op.getUnsignedCmp() && !__builtin_sub_overflow(*to, *from, &distance);
     const int64_t iterations = !known || distance <= 0 ? 0 : (distance - 1) / *step + 1;
     const auto length = static_cast<int64_t>(op.getBody()->getOperations().size());
     if (known && iterations <= kMaxIterations && ops_ + iterations * length < kMaxOps) {

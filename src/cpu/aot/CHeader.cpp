@@ -143,9 +143,10 @@ int {name}_in({within});
       fmt::arg("list", list.empty() ? "void" : list), fmt::arg("bytes", entry.workspaceBytes),
       fmt::arg("alignment", kWorkspaceAlignment), fmt::arg("within", within),
       fmt::arg("processors", objectsAskFor(processor) ? " *   4: this processor lacks instructions of that one\n" : ""),
-      fmt::arg("limit", entry.stepLimit > 0
-                            ? fmt::format(" *   6: more than about {} grid steps, or iterations of its loops\n", entry.stepLimit)
-                            : ""));
+      fmt::arg("limit",
+               entry.stepLimit > 0
+                   ? fmt::format(" *   6: more than about {} grid steps, or iterations of its loops\n", entry.stepLimit)
+                   : ""));
 }
 
 }  // namespace smalti::cpu

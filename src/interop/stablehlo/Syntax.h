@@ -25,15 +25,15 @@ struct Entry;
 struct Attr {
   enum class Kind { unit, boolean, integer, number, string, symbol, list, dictionary, elements, opaque, type };
   Kind kind = Kind::unit;
-  int64_t integer = 0;      ///< integer, boolean
-  std::string text;         ///< string, symbol, number's literal, opaque's mnemonic, type's text
-  std::string suffix;       ///< the text after ':' ("i64"), or the element type of array<…>
-  std::vector<Attr> items;  ///< list
+  int64_t integer = 0;         ///< integer, boolean
+  std::string text;            ///< string, symbol, number's literal, opaque's mnemonic, type's text
+  std::string suffix;          ///< the text after ':' ("i64"), or the element type of array<…>
+  std::vector<Attr> items;     ///< list
   std::vector<Entry> entries;  ///< dictionary
-  ArrayType elementsType;                             ///< elements
-  Array elements;             ///< elements: of elementsType, or one element (rank 0) that stands for all
-  size_t begin = 0, end = 0;  ///< its place in the text; opaque: that of its body
-  Type type;                  ///< type
+  ArrayType elementsType;      ///< elements
+  Array elements;              ///< elements: of elementsType, or one element (rank 0) that stands for all
+  size_t begin = 0, end = 0;   ///< its place in the text; opaque: that of its body
+  Type type;                   ///< type
 
   const Attr* find(std::string_view key) const;  ///< entry of a dictionary
 };

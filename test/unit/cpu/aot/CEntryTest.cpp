@@ -225,9 +225,9 @@ TEST(CHeader, DescribesEveryArray) {
   EXPECT_THAT(header, HasSubstr(" *   4: this processor lacks instructions of that one\n *   5: "));
   EXPECT_THAT(header, Not(HasSubstr("6: ")));
   entry.stepLimit = 1000;
-  EXPECT_THAT(
-      cHeader(entry, "copy_kernel", hostProcessor()),
-      HasSubstr(" *   6: more than about 1000 grid steps, or iterations of its loops\n * and then the results are not valid."));
+  EXPECT_THAT(cHeader(entry, "copy_kernel", hostProcessor()),
+              HasSubstr(" *   6: more than about 1000 grid steps, or iterations of its loops\n * and then the results "
+                        "are not valid."));
   EXPECT_THAT(cHeader(entry, "copy_kernel", *processorNamed("aarch64-linux-gnu/neoverse-n1")), Not(HasSubstr("4: ")));
   EXPECT_THAT(header, HasSubstr(" *   in0    f32[2]\n *   in1    i32[]\n *   in2    bf16[8,128]: the bits\n"
                                 " *   out0   f32[2]; starts as in0, and may be the same array\n"));
