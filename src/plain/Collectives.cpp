@@ -59,7 +59,7 @@ Result<Array> reduced(CollectiveCall& call, size_t operand) {
   }
   Array sum = call.sent[0][operand];
   std::vector<Array> none;
-  const PlainCall reducer{call.op, call.function, none, {}, 0, call.numerics, call.outer};
+  const PlainCall reducer{call.op, call.function, none, {}, 0, call.numerics, call.outer, call.program};
   for (size_t s = 1; s < call.sent.size() && type.elements() > 0; ++s) {
     auto next = runLifted(reducer, call.op.regions[0], {std::move(sum), call.sent[s][operand]}, type.shape);
     if (!next) return fail(std::move(next.error()));

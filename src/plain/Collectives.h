@@ -19,6 +19,7 @@ struct CollectiveCall {
   std::function<const Array&(ValueId)> outer = {};  ///< as PlainCall's
   ShareWork share = {};                             ///< empty: on the caller alone
   eval::BinaryKernel reducer = nullptr;             ///< reducerOf, where it is known
+  const Program* program = nullptr;                 ///< as PlainCall's
 
   TypedOp typed() const { return {op, function}; }
 };

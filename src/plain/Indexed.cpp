@@ -7,18 +7,10 @@
 #include "base/RowMajor.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
+#include "plain/Updates.h"
 
 namespace smalti::plain {
 namespace {
-
-/// The next index of `shape` in row-major order; false after the last.
-bool advance(Shape& index, const Shape& shape) {
-  for (size_t d = shape.size(); d-- > 0;) {
-    if (++index[d] < shape[d]) return true;
-    index[d] = 0;
-  }
-  return false;
-}
 
 bool contains(std::span<const int64_t> dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
 
@@ -195,17 +187,10 @@ bool addsWindows(const Op& op, Windows& windows, std::vector<Array>& results, co
   return true;
 }
 
-/// One update: an element of the updates and the element of the operand that it goes to.
-struct Update {
-  int64_t from, to;
-};
-
-/// The updates in rounds: within one no element is updated twice, and of several updates to one element the earlier
-/// come in an earlier round. A window that is not wholly inside the operand is left out, as XLA does.
-std::vector<std::vector<Update>> updateRounds(Windows& windows, const Shape& operand) {
-  std::vector<std::vector<Update>> rounds;
-  if (windows.empty()) return rounds;
-  std::vector<int32_t> seen(static_cast<size_t>(num_elements(operand)), 0);
+/// A window that is not wholly inside the operand is left out, as XLA does.
+UpdateRounds updateRounds(Windows& windows, const Shape& operand) {
+  if (windows.empty()) return UpdateRounds(0);
+  UpdateRounds rounds(num_elements(operand));
   const Shape strides = rowMajorStrides(operand), sizes = windowSizes(windows, operand.size());
   do {
     const auto first = windowInside(windows, operand, strides, sizes);
@@ -217,22 +202,10 @@ std::vector<std::vector<Update>> updateRounds(Windows& windows, const Shape& ope
         to += index[w] * windows.inOperand[w];
         from += index[w] * windows.inBatched[w];
       }
-      const size_t round = static_cast<size_t>(seen[to]++);
-      if (round == rounds.size()) rounds.emplace_back();
-      rounds[round].push_back({from, to});
+      rounds.add({from, to});
     } while (advance(index, windows.shape));
   } while (windows.next());
   return rounds;
-}
-
-/// The elements of `array` that `pick` names.
-Result<Array> gatherElements(const Array& array, const std::vector<Update>& updates, int64_t Update::* pick) {
-  auto elements = Array::allocate({array.dtype(), {static_cast<int64_t>(updates.size())}});
-  if (!elements) return elements;
-  const int bytes = storage_bytes(array.dtype());
-  for (size_t k = 0; k < updates.size(); ++k)
-    std::copy_n(array.data() + updates[k].*pick * bytes, bytes, elements->data() + static_cast<int64_t>(k) * bytes);
-  return elements;
 }
 
 PlainResults scatter(PlainCall& call) {
@@ -253,22 +226,8 @@ PlainResults scatter(PlainCall& call) {
                    .indexVectorDim = op.integer("index_vector_dim")},
                   results[0].shape(), call.operands[n], updates[0].shape());
   if (addsWindows(call.op, windows, results, updates[0])) return results;
-  for (const auto& round : updateRounds(windows, results[0].shape())) {
-    std::vector<Array> arguments;
-    for (const auto& [arrays, pick] :
-         {std::pair{std::span<const Array>(results), &Update::to}, {updates, &Update::from}})
-      for (const Array& array : arrays) {
-        auto elements = gatherElements(array, round, pick);
-        if (!elements) return fail(std::move(elements.error()));
-        arguments.push_back(std::move(*elements));
-      }
-    auto updated = runLifted(call, call.op.regions[0], std::move(arguments), {static_cast<int64_t>(round.size())});
-    if (!updated) return updated;
-    for (size_t i = 0; i < n; ++i)
-      for (int64_t k = 0, bytes = storage_bytes(results[i].dtype()); k < static_cast<int64_t>(round.size()); ++k)
-        std::copy_n((*updated)[i].data() + k * bytes, bytes, results[i].data() + round[k].to * bytes);
-  }
-  return results;
+  const UpdateRounds rounds = updateRounds(windows, results[0].shape());
+  return applyUpdates(call, call.op.regions[0], rounds, std::move(results), updates);
 }
 
 constexpr std::array kIndexedEvaluators{
@@ -277,6 +236,49 @@ constexpr std::array kIndexedEvaluators{
 };
 
 }  // namespace
+
+bool advance(Shape& index, const Shape& shape) {
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (++index[d] < shape[d]) return true;
+    index[d] = 0;
+  }
+  return false;
+}
+
+void UpdateRounds::add(Update update) {
+  const auto round = static_cast<size_t>(seen_[static_cast<size_t>(update.to)]++);
+  if (round == rounds_.size()) rounds_.emplace_back();
+  rounds_[round].push_back(update);
+}
+
+Result<Array> gatherElements(const Array& array, const std::vector<Update>& updates, int64_t Update::* pick) {
+  auto elements = Array::allocate({array.dtype(), {static_cast<int64_t>(updates.size())}});
+  if (!elements) return elements;
+  const int bytes = storage_bytes(array.dtype());
+  for (size_t k = 0; k < updates.size(); ++k)
+    std::copy_n(array.data() + updates[k].*pick * bytes, bytes, elements->data() + static_cast<int64_t>(k) * bytes);
+  return elements;
+}
+
+PlainResults applyUpdates(const PlainCall& call, const Block& region, const UpdateRounds& rounds,
+                          std::vector<Array> results, std::span<const Array> updates) {
+  for (const std::vector<Update>& round : rounds.all()) {
+    std::vector<Array> arguments;
+    for (const auto& [arrays, pick] :
+         {std::pair{std::span<const Array>(results), &Update::to}, {updates, &Update::from}})
+      for (const Array& array : arrays) {
+        auto elements = gatherElements(array, round, pick);
+        if (!elements) return fail(std::move(elements.error()));
+        arguments.push_back(std::move(*elements));
+      }
+    auto updated = runLifted(call, region, std::move(arguments), {static_cast<int64_t>(round.size())});
+    if (!updated) return updated;
+    for (size_t i = 0; i < results.size(); ++i)
+      for (int64_t k = 0, bytes = storage_bytes(results[i].dtype()); k < static_cast<int64_t>(round.size()); ++k)
+        std::copy_n((*updated)[i].data() + k * bytes, bytes, results[i].data() + round[k].to * bytes);
+  }
+  return results;
+}
 
 std::span<const EvaluatorRow> indexedEvaluators() { return kIndexedEvaluators; }
 

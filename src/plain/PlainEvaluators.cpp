@@ -1,5 +1,7 @@
 #include "plain/PlainEvaluators.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <unordered_map>
 
@@ -48,56 +50,89 @@ Diagnostic noEvaluation(const PlainCall& call, DType dtype) {
           .help = "convert the operands first, e.g. to float32 or int32"};
 }
 
-PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Array> arguments, const Shape& shape) {
+namespace {
+
+/// On scalars these ops give their first operand; on whole arrays they would move elements.
+constexpr std::array<std::string_view, 8> kMovesNothing{
+    "broadcast_in_dim", "dynamic_slice", "pad", "reshape", "reverse", "sharding_constraint", "slice", "transpose"};
+/// Ops of scalars that are not computed element by element, or not the same on every device.
+constexpr std::array<std::string_view, 4> kNotLifted{"dot_general", "dynamic_update_slice", "partition_id",
+                                                     "replica_id"};
+
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Are all values that the op takes and gives scalars?
+bool onScalars(const Op& op, const Function& function) {
+  const auto isScalar = [&](ValueId v) { return function.values[v].shape.empty(); };
+  return op.regions.empty() && std::all_of(op.operands.begin(), op.operands.end(), isScalar) &&
+         std::all_of(op.results.begin(), op.results.end(), isScalar);
+}
+
+/// The array, or the scalar from outside in each element.
+Result<Array> spread(Array array, const Shape& shape) {
+  if (array.shape() == shape || !array.shape().empty()) return array;
+  auto filled = Array::allocate({array.dtype(), shape});
+  if (!filled) return filled;
+  for (int64_t i = 0, bytes = storage_bytes(array.dtype()); i < filled->elements(); ++i)
+    std::copy_n(array.data(), bytes, filled->data() + i * bytes);
+  return filled;
+}
+
+/// Ops of the region of call.op, or of a function that it calls: call.function.
+PlainResults runLiftedOps(const PlainCall& call, std::span<const ValueId> parameters, const std::vector<Op>& ops,
+                          std::vector<Array> arguments, const Shape& shape) {
   std::vector<std::pair<ValueId, Array>> values;
-  for (size_t i = 0; i < arguments.size(); ++i) values.emplace_back(block.arguments[i], std::move(arguments[i]));
+  for (size_t i = 0; i < arguments.size(); ++i) values.emplace_back(parameters[i], std::move(arguments[i]));
   const auto valueOf = [&](ValueId id) -> const Array& {
     for (const auto& [known, array] : values)
       if (known == id) return array;
     return call.outer(id);
   };
-  for (const Op& op : block.ops) {
-    std::vector<Array> operands;
-    for (const ValueId id : op.operands) {
-      Array operand = valueOf(id);
-      if (operand.shape() != shape && operand.shape().empty()) {  // a scalar from outside
-        auto spread = Array::allocate({operand.dtype(), shape});
-        if (!spread) return fail(std::move(spread.error()));
-        for (int64_t i = 0, bytes = storage_bytes(operand.dtype()); i < spread->elements(); ++i)
-          std::copy_n(operand.data(), bytes, spread->data() + i * bytes);
-        operand = std::move(*spread);
-      }
-      operands.push_back(std::move(operand));
-    }
-    if (op.name == "return") return operands;
-    if (op.name == "sharding_constraint") {
-      values.emplace_back(op.results[0], operands[0]);
-      continue;
-    }
-    std::vector<ArrayType> results;
-    for (const ValueId id : op.results) results.push_back({call.function.values[id].dtype, shape});
-    PlainCall inner{op, call.function, operands, results, call.device, call.numerics, call.outer};
-    const bool scalars = [&] {
-      for (const ValueId id : op.results)
-        if (!call.function.values[id].shape.empty()) return false;
-      return op.regions.empty();
-    }();
-    const PlainEvaluator evaluate = scalars ? findEvaluator(op.name) : nullptr;
-    if (!evaluate)
+  for (const Op& op : ops) {
+    const bool isCall = op.name == "call" && call.program;
+    const bool movesNothing = contains(kMovesNothing, op.name);
+    const PlainEvaluator evaluate = contains(kNotLifted, op.name) ? nullptr : findEvaluator(op.name);
+    const bool known = evaluate || isCall || movesNothing || op.name == "return";
+    if (!known || !onScalars(op, call.function))
       return fail({.code = "SM5002",
                    .message = fmt::format("op '{}' is not supported in the region of {}", op.name, call.op.name),
                    .place = op.place,
                    .help = "reduce by element-wise ops on scalars"});
-    // On scalars these ops move nothing; on whole arrays they would.
-    if (op.name == "broadcast_in_dim" || op.name == "reshape") {
-      values.emplace_back(op.results[0], operands[0]);
+    std::vector<Array> operands;
+    for (const ValueId id : op.operands) {
+      auto operand = spread(valueOf(id), shape);
+      if (!operand) return fail(std::move(operand.error()));
+      operands.push_back(std::move(*operand));
+    }
+    if (op.name == "return") return operands;
+    if (movesNothing) {
+      values.emplace_back(op.results[0], std::move(operands[0]));
       continue;
     }
-    auto computed = evaluate(inner);
-    if (!computed) return fail(std::move(computed.error()));
+    PlainResults computed = std::vector<Array>{};
+    if (isCall) {
+      const Function& callee = *call.program->find(op.callee);
+      std::vector<Array> none;
+      const PlainCall inside{call.op, callee, none, {}, call.device, call.numerics, call.outer, call.program};
+      computed = runLiftedOps(inside, callee.arguments, callee.ops, std::move(operands), shape);
+    } else {
+      std::vector<ArrayType> results;
+      for (const ValueId id : op.results) results.push_back({call.function.values[id].dtype, shape});
+      PlainCall inner{op, call.function, operands, results, call.device, call.numerics, call.outer};
+      computed = evaluate(inner);
+    }
+    if (!computed) return computed;
     for (size_t i = 0; i < computed->size(); ++i) values.emplace_back(op.results[i], std::move((*computed)[i]));
   }
   return std::vector<Array>{};
+}
+
+}  // namespace
+
+PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Array> arguments, const Shape& shape) {
+  return runLiftedOps(call, block.arguments, block.ops, std::move(arguments), shape);
 }
 
 }  // namespace smalti::plain

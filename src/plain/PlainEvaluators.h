@@ -25,6 +25,7 @@ struct PlainCall {
   Numerics numerics = Numerics::f32;
   /// Values of enclosing blocks that a region uses.
   std::function<const Array&(ValueId)> outer = {};
+  const Program* program = nullptr;  ///< whose functions a region calls; null: its regions call none
 
   TypedOp typed() const { return {op, function}; }
 };
@@ -54,7 +55,8 @@ std::span<const EvaluatorRow> linearEvaluators();
 std::span<const EvaluatorRow> complexEvaluators();
 std::span<const EvaluatorRow> fourierEvaluators();
 
-/// Runs a block of scalar ops on whole arrays of `shape` at once: every scalar stands for one element of each.
+/// Runs a block of scalar ops on whole arrays of `shape` at once: every scalar stands for one element of each. So do
+/// the functions that it calls; `verify` has checked that calls end.
 PlainResults runLifted(const PlainCall& call, const Block& block, std::vector<Array> arguments, const Shape& shape);
 
 // Shared pieces.

@@ -1,10 +1,13 @@
 // reduce_window: sums, maxima and the like over windows that move over an array; cumulative ones in one pass.
+// select_and_scatter: the gradient of the maximum over such windows.
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "base/RowMajor.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
+#include "plain/Updates.h"
 
 namespace smalti::plain {
 namespace {
@@ -175,7 +178,84 @@ class WindowReduction {
 
 PlainResults reduceWindow(PlainCall& call) { return WindowReduction(call).run(); }
 
-constexpr std::array kWindowEvaluators{EvaluatorRow{"reduce_window", reduceWindow}};
+/// Selects an element of each window of operand 0, and scatters the window's element of operand 1 to it. Padding is
+/// not selected, so the windows' parts inside the array suffice: all windows at once, element by element.
+class SelectAndScatter {
+ public:
+  explicit SelectAndScatter(PlainCall& call) : call_(call), dims_(call.typed()) {}
+
+  PlainResults run() {
+    auto result = Array::allocate(call_.results[0]);
+    if (!result) return fail(std::move(result.error()));
+    eval::fill(result->data(), call_.operands[2].data(), result->elements(), storage_bytes(result->dtype()));
+    if (auto ok = select(); !ok) return fail(std::move(ok.error()));
+    UpdateRounds rounds(result->elements());
+    for (size_t w = 0; w < selected_.size(); ++w)
+      if (selected_[w] >= 0) rounds.add({.from = static_cast<int64_t>(w), .to = selected_[w]});
+    std::vector<Array> results;
+    results.push_back(std::move(*result));
+    return applyUpdates(call_, call_.op.regions[1], rounds, std::move(results),
+                        std::span<const Array>(call_.operands).subspan(1, 1));
+  }
+
+ private:
+  /// Element `step` of the parts of the windows inside the array, for those that have as many: from that element to the
+  /// window.
+  std::vector<Update> candidates(int64_t step) const {
+    const Shape &shape = call_.operands[0].shape(), &windows = call_.operands[1].shape();
+    const Shape strides = rowMajorStrides(shape);
+    std::vector<Update> found;
+    if (selected_.empty()) return found;
+    Shape window(windows.size(), 0);
+    int64_t w = 0;
+    do {
+      int64_t element = 0, rest = step;
+      for (size_t d = shape.size(); d-- > 0;) {
+        const int64_t start = window[d] * dims_.strides[d] - dims_.padLow[d];
+        const int64_t first = std::max<int64_t>(start, 0), end = std::min(start + dims_.window[d], shape[d]);
+        if (end <= first) {
+          rest = 1;
+          break;
+        }
+        element += (first + rest % (end - first)) * strides[d];
+        rest /= end - first;
+      }
+      if (rest == 0) found.push_back({.from = element, .to = w});
+      ++w;
+    } while (advance(window, windows));
+    return found;
+  }
+
+  Status select() {
+    const Array& operand = call_.operands[0];
+    selected_.assign(static_cast<size_t>(call_.operands[1].elements()), -1);
+    for (const Update& c : candidates(0)) selected_[static_cast<size_t>(c.to)] = c.from;
+    for (int64_t step = 1;; ++step) {
+      std::vector<Update> next = candidates(step);
+      if (next.empty()) return {};
+      std::vector<Update> pairs = next;  // the element from each window so far, and the next
+      for (Update& p : pairs) p.to = selected_[static_cast<size_t>(p.to)];
+      auto best = gatherElements(operand, pairs, &Update::to), element = gatherElements(operand, pairs, &Update::from);
+      if (!best || !element) return fail(std::move(best ? element.error() : best.error()));
+      std::vector<Array> arguments;
+      arguments.push_back(std::move(*best));
+      arguments.push_back(std::move(*element));
+      auto keeps = runLifted(call_, call_.op.regions[0], std::move(arguments), {static_cast<int64_t>(next.size())});
+      if (!keeps) return fail(std::move(keeps.error()));
+      for (size_t k = 0; k < next.size(); ++k)
+        if (!(*keeps)[0].as<uint8_t>()[k]) selected_[static_cast<size_t>(next[k].to)] = next[k].from;
+    }
+  }
+
+  PlainCall& call_;
+  const WindowDims dims_;
+  std::vector<int64_t> selected_;  ///< by window: the element of the array, -1 where the window has none
+};
+
+PlainResults selectAndScatter(PlainCall& call) { return SelectAndScatter(call).run(); }
+
+constexpr std::array kWindowEvaluators{EvaluatorRow{"reduce_window", reduceWindow},
+                                       EvaluatorRow{"select_and_scatter", selectAndScatter}};
 
 }  // namespace
 

@@ -26,6 +26,16 @@ def integers(*shape, dtype=jnp.int32, low=-50, high=50):
 X, Y, POSITIVE = floats(4, 6), floats(4, 6), jnp.abs(floats(4, 6)) + 0.1
 SPECIAL = jnp.asarray([0.0, -0.0, np.inf, -np.inf, np.nan, 1.5, -2.5, 1e30, -1e30], jnp.float32)
 
+
+
+def smaller(a, b):
+    return jnp.where(a < b, a, b)
+
+
+def max_pool(x, window, strides, padding):
+    return lax.reduce_window(x, -jnp.inf, lax.max, window, strides, padding)
+
+
 # name → (function, arguments, relative tolerance)
 CASES = {}
 for name in ["sin", "cos", "tan", "tanh", "exp", "expm1", "logistic", "floor", "ceil", "sign", "neg", "abs", "cbrt",
@@ -142,6 +152,24 @@ CASES |= {
                         lax.reduce_window(x, -jnp.inf, lax.max, (3, 3), (1, 2), "SAME")), (X,), 1e-5),
     "pool_dilated": (lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 2), (1, 1), ((1, 2), (0, -1)), (2, 1), (1, 3)),
                      (X,), 1e-5),
+    "where_in_reduce": (lambda x: (lax.reduce(x, -jnp.inf, lambda a, b: jnp.where(a > b, a, b), (1,)),
+                                   lax.reduce(x, jnp.inf, lambda a, b: jax.jit(smaller)(a, b), (0, 1))), (X,), 0),
+    "where_in_pool": (lambda x: lax.reduce_window(x, -jnp.inf, lambda a, b: jnp.where(a > b, a, b), (2, 3), (1, 2),
+                                                  "SAME"), (X,), 0),
+    "jit_in_scatter": (lambda x, i: lax.scatter_apply(
+        x, i[:, None], lambda a: jnp.where(a > 0, a, jax.jit(lambda b: jnp.where(b < -1, -1.0, b * 2))(a)),
+        lax.ScatterDimensionNumbers((1,), (0,), (0,)), update_shape=(3, 4)), (ROWS, jnp.asarray([6, 0, 2])), 0),
+    "pool_grad": (jax.grad(lambda x: (max_pool(x, (2, 3), (2, 3), "VALID") ** 2).sum()), (X,), 1e-5),
+    "pool_grad_same": (jax.grad(lambda x: (max_pool(x, (2, 2), (2, 2), "SAME") ** 2).sum()), (floats(3, 5),), 1e-5),
+    "pool_grad_overlapping": (jax.grad(lambda x: (max_pool(x, (3, 3), (1, 2), "SAME") ** 2).sum()), (X,), 1e-5),
+    "pool_grad_image": (jax.grad(lambda x: (max_pool(x, (1, 2, 2, 1), (1, 2, 2, 1), "SAME") ** 2).sum()),
+                        (floats(2, 5, 7, 3),), 1e-5),
+    "pool_grad_equal": (jax.grad(lambda x: (max_pool(x, (3,), (2,), "SAME") * jnp.arange(1.0, 5.0)).sum()),
+                        (jnp.ones(8),), 1e-5),
+    "pool_grad_nan": (jax.grad(lambda x: (max_pool(x, (3,), (3,), "VALID") * jnp.arange(1.0, 4.0)).sum()),
+                      (SPECIAL,), 1e-5),
+    "pool_grad_min": (jax.grad(lambda x: (lax.reduce_window(x, jnp.inf, lax.min, (2, 3), (1, 1), "VALID") ** 2).sum()),
+                      (X,), 1e-5),
     "repeat": (lambda x, n: jnp.repeat(x, n, total_repeat_length=20), (floats(6), jnp.asarray([3, 0, 5, 1, 2, 4])), 0),
     "nonzero": (lambda x: jnp.nonzero(x, size=9), (jnp.asarray([0, 3, 0, 1, 1, 0, 2]),), 0),
     "searchsorted": (lambda a, v: jnp.searchsorted(a, v), (jnp.arange(10.0), floats(7) * 5), 0),

@@ -49,7 +49,8 @@ Status ProgramRunner::runAmongAll(const Function& f, const Step& step, const Col
                              compiled_.numerics,
                              [first](ValueId v) -> const Array& { return first->values[v]; },
                              shareWork(),
-                             plan.reducer};
+                             plan.reducer,
+                             &program_};
   auto results = step.exchange(call);
   for (std::vector<Array>& ofDevice : sent) ofDevice.clear();
   if (!results) return fail(std::move(results.error()));
@@ -105,7 +106,8 @@ Status ProgramRunner::runCollective(const Function& f, const Step& step, DeviceS
                                compiled_.numerics,
                                [state](ValueId v) -> const Array& { return state->values[v]; },
                                shareWork(),
-                               plan->reducer};
+                               plan->reducer,
+                               &program_};
     auto results = step.exchange(call);
     if (!results) return fail(std::move(results.error()));
     for (const int64_t d : plan->receivers[g]) {

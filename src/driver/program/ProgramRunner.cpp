@@ -219,10 +219,14 @@ Status ProgramRunner::runSame(const Function&, const Step& step, DeviceStates st
 Status ProgramRunner::runPlain(const Function& f, const Step& step, DeviceStates states) {
   for (DeviceState* state : states) {
     std::vector<Array> operands = takeOperands(step, *state);
-    plain::PlainCall call{
-        *step.op, f, operands, step.types, state->device, compiled_.numerics, [state](ValueId v) -> const Array& {
-          return state->values[v];
-        }};
+    plain::PlainCall call{*step.op,
+                          f,
+                          operands,
+                          step.types,
+                          state->device,
+                          compiled_.numerics,
+                          [state](ValueId v) -> const Array& { return state->values[v]; },
+                          &program_};
     auto results = step.evaluate(call);
     if (!results) return fail(std::move(results.error()));
     store(*step.op, *state, std::move(*results));

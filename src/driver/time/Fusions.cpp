@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kReshapes{"reshape", "sharding_constraint", "optimization_barrier",
                                                     "bitcast_convert", "custom_call"};
 /// A pass of its own, though it may compute its operands on the way.
-constexpr std::array<std::string_view, 20> kOwn{"reduce",
+constexpr std::array<std::string_view, 21> kOwn{"reduce",
                                                 "dot_general",
                                                 "convolution",
                                                 "scatter",
@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 20> kOwn{"reduce",
                                                 "sort",
                                                 "while",
                                                 "reduce_window",
+                                                "select_and_scatter",
                                                 "case",
                                                 "if",
                                                 "dynamic_update_slice",

@@ -91,7 +91,8 @@ class Evaluation {
                           .function = function_,
                           .operands = operands,
                           .results = types,
-                          .outer = [this](ValueId v) -> const Array& { return *of(v); }};
+                          .outer = [this](ValueId v) -> const Array& { return *of(v); },
+                          .program = &program_};
     auto results = evaluator(call);
     if (!results) return std::nullopt;
     return std::move(*results);

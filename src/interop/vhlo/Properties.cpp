@@ -67,6 +67,7 @@ constexpr std::array kRows{
     Row{"vhlo", "scatter_v2",
         "index_vector_dim indices_are_sorted input_batching_dims inserted_window_dims "
         "scatter_dims_to_operand_dims scatter_indices_batching_dims unique_indices update_window_dims"},
+    Row{"vhlo", "select_and_scatter_v1", "padding window_dimensions window_strides"},
     Row{"vhlo", "sine_v2", "result_accuracy"},
     Row{"vhlo", "slice_v1", "limit_indices start_indices strides"},
     Row{"vhlo", "sort_v1", "dimension is_stable"},

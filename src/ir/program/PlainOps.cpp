@@ -121,6 +121,11 @@ constexpr std::array kReduceWindow{
     AttributeRule{"base_dilations", integers, false}, AttributeRule{"window_dilations", integers, false},
     AttributeRule{"padding", pairs, false},
 };
+constexpr std::array kSelectAndScatter{
+    AttributeRule{"window_dimensions", integers, false},
+    AttributeRule{"window_strides", integers, false},
+    AttributeRule{"padding", pairs, false},
+};
 constexpr std::string_view kChannel = "channel_handle";
 constexpr AttributeRule kHandle{"handle", integer, false, "", kChannel},
     kHandleType{"type", integer, false, "", kChannel};
@@ -232,6 +237,7 @@ constexpr std::array kOps{
     PlainOp{"reduce", kVariadic, 1, kDimensions, rules::reduce, kVariadic},
     PlainOp{"reduce_window", kVariadic, 1, kReduceWindow, rules::reduceWindow, kVariadic},
     PlainOp{"scatter", kVariadic, 1, kScatter, rules::scatter, kVariadic},
+    PlainOp{"select_and_scatter", 3, 2, kSelectAndScatter, rules::selectAndScatter},
     PlainOp{"sort", kVariadic, 1, kSort, rules::sort, kVariadic},
     PlainOp{"top_k", 1, 0, kTopK, rules::topK, 2, "chlo"},
     PlainOp{"triangular_solve", 2, 0, kTriangularSolve, rules::triangularSolve},

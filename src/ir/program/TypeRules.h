@@ -52,6 +52,7 @@ std::string scatter(const TypedOp&);
 
 // TypeRulesWindow.cpp
 std::string reduceWindow(const TypedOp&);
+std::string selectAndScatter(const TypedOp&);
 std::string sort(const TypedOp&);
 std::string topK(const TypedOp&);
 

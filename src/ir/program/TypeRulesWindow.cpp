@@ -1,4 +1,4 @@
-// Rules of reduce_window, sort and top_k.
+// Rules of reduce_window, select_and_scatter, sort and top_k.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -31,23 +31,31 @@ int64_t numWindows(const TypedOp& op, size_t d, int64_t size) {
   return padded < reach ? 0 : (padded - reach) / stride + 1;
 }
 
+/// Checks the windows over operand 0, and counts them along each dimension.
+std::string windows(const TypedOp& op, Shape& counts) {
+  const Shape& shape = op.operand(0).shape;
+  for (const std::string_view dims : {"window_dimensions", "window_strides", "base_dilations", "window_dilations"})
+    if (const size_t have = op.integers(dims).size(); have != shape.size() && have != 0)
+      return fmt::format("{} has {} entries for {}", dims, have, op.operand(0).str());
+  if (const size_t have = op.integers("padding").size(); have != 0 && have != 2 * shape.size())
+    return fmt::format("padding has {} entries for {}", have, op.operand(0).str());
+  for (size_t d = 0; d < shape.size(); ++d) {
+    counts.push_back(numWindows(op, d, shape[d]));
+    if (counts[d] < 0) return fmt::format("has impossible windows along dimension {} of {}", d, op.operand(0).str());
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string reduceWindow(const TypedOp& op) {
   const int n = op.numResults();
   if (n == 0 || op.numOperands() != 2 * n) return fmt::format("has {} operands for {} results", op.numOperands(), n);
   const Shape& shape = op.operand(0).shape;
-  for (const std::string_view dims : {"window_dimensions", "window_strides", "base_dilations", "window_dilations"})
-    if (const size_t have = op.integers(dims).size();
-        have != shape.size() && (have != 0 || dims == "window_dimensions"))
-      return fmt::format("{} has {} entries for {}", dims, have, op.operand(0).str());
-  if (const size_t have = op.integers("padding").size(); have != 0 && have != 2 * shape.size())
-    return fmt::format("padding has {} entries for {}", have, op.operand(0).str());
+  if (const size_t have = op.integers("window_dimensions").size(); have != shape.size())
+    return fmt::format("window_dimensions has {} entries for {}", have, op.operand(0).str());
   Shape expected;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    expected.push_back(numWindows(op, d, shape[d]));
-    if (expected[d] < 0) return fmt::format("has impossible windows along dimension {} of {}", d, op.operand(0).str());
-  }
+  if (auto wrong = windows(op, expected); !wrong.empty()) return wrong;
   std::vector<ArrayType> scalars;
   for (int i = 0; i < n; ++i) {
     const ArrayType &in = op.operand(i), &init = op.operand(n + i), &out = op.result(i);
@@ -60,6 +68,21 @@ std::string reduceWindow(const TypedOp& op) {
   std::vector<ArrayType> arguments = scalars;
   arguments.insert(arguments.end(), scalars.begin(), scalars.end());
   return blockTypes(op, op.op.regions[0], arguments, scalars, "reducer");
+}
+
+std::string selectAndScatter(const TypedOp& op) {
+  const ArrayType &in = op.operand(0), &source = op.operand(1), &init = op.operand(2);
+  Shape counts;
+  if (auto wrong = windows(op, counts); !wrong.empty()) return wrong;
+  const ArrayType scalar{in.dtype, {}};
+  if (source != ArrayType{in.dtype, counts})
+    return fmt::format("scatters {} to one element of each of the [{}] windows of {}", source.str(),
+                       fmt::join(counts, ", "), in.str());
+  if (init != scalar || op.result() != in)
+    return fmt::format("turns {} from {} into {}", in.str(), init.str(), op.result().str());
+  if (auto wrong = blockTypes(op, op.op.regions[0], {scalar, scalar}, {{DType::pred, {}}}, "selection"); !wrong.empty())
+    return wrong;
+  return blockTypes(op, op.op.regions[1], {scalar, scalar}, {scalar}, "update");
 }
 
 std::string sort(const TypedOp& op) {
