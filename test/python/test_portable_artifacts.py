@@ -12,8 +12,10 @@ import pytest
 jax = pytest.importorskip("jax", reason="JAX is not installed: nothing writes artifacts")
 
 import jax.numpy as jnp
-from jax import export
+from jax import export, lax
 from jax.experimental import pallas as pl
+from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 from smalti_record import record
 from test_plain_ops import CASES
 
@@ -82,6 +84,47 @@ def test_describe_says_what_it_is(smalti, artifact):
     binary, text = describe("module.bc"), describe("module.mlir")
     assert binary.pop("kind") == "StableHLO portable artifact" and text.pop("kind") == "StableHLO text"
     assert {**binary, "module": ""} == {**text, "module": ""}
+
+
+MESH = AbstractMesh((2,), ("x",))
+
+
+def collectives(x):
+    return (lax.psum(x, "x"), lax.ppermute(x, "x", [(0, 1), (1, 0)]), lax.all_gather(x, "x"),
+            lax.all_to_all(x, "x", 0, 1, tiled=True), lax.psum_scatter(x, "x", tiled=True) + lax.axis_index("x"))
+
+
+SHARDED = {
+    "arguments": lambda x: x * 2,
+    "shard_map": jax.shard_map(lambda x: lax.psum(x, "x"), mesh=MESH, in_specs=P("x"), out_specs=P()),
+    "constraint": lambda x: lax.with_sharding_constraint(x * 2, NamedSharding(MESH, P(None, "x"))),
+    "collectives": jax.shard_map(collectives, mesh=MESH, in_specs=P("x"), out_specs=P("x"), check_vma=False),
+}
+
+
+@pytest.mark.parametrize("name", SHARDED)
+def test_shardings_are_those_of_the_text(smalti, tmp_path, name):
+    module = exported(SHARDED[name], jax.ShapeDtypeStruct((4, 6), jnp.float32, sharding=NamedSharding(MESH, P("x"))))
+    (tmp_path / "module.bc").write_bytes(module.mlir_module_serialized)
+    (tmp_path / "module.mlir").write_text(module.mlir_module())
+    def program(path):
+        done = subprocess.run([smalti, "export", path, "--format", "stablehlo"], cwd=tmp_path, capture_output=True,
+                              text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    assert "sdy.sharding" in program("module.bc")
+    assert program("module.bc") == program("module.mlir")
+
+
+def test_encodings_of_other_dialects_are_refused_by_name(smalti, tmp_path):
+    module = exported(SHARDED["arguments"],
+                      jax.ShapeDtypeStruct((4, 6), jnp.float32, sharding=NamedSharding(MESH, P("x"))))
+    (tmp_path / "m.bc").write_bytes(module.mlir_module_serialized.replace(b"\0sdy\0", b"\0abc\0"))
+    done = subprocess.run([smalti, "export", "m.bc", "--format", "stablehlo"], cwd=tmp_path, capture_output=True,
+                          text=True)
+    assert done.returncode == 3
+    assert "error[SM2105]: an attribute or type has a dialect whose encoding is not known" in done.stderr
+    assert "dialect 'abc'" in done.stderr
 
 
 def test_places_are_the_user_s_lines(smalti, artifact):

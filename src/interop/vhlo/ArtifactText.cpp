@@ -135,6 +135,14 @@ class TextWriter {
       if (!algorithm.empty())
         named.emplace_back("algorithm", fmt::format("#stablehlo.dot_algorithm<{}>", fmt::join(algorithm, ", ")));
     }
+    if (const auto channel = find("channel_id"); channel != named.end()) {
+      const std::string number = channel->second.substr(0, channel->second.find(" : "));
+      named.erase(channel);
+      if (number != "0")
+        named.emplace_back("channel_handle", fmt::format("#stablehlo.channel_handle<handle = {}, type = 0>", number));
+    }
+    if (const auto global = find("use_global_device_ids"); global != named.end())
+      global->second = global->second == "true" ? "unit" : "";
     drop("result_accuracy");
     std::erase_if(named, [](const auto& n) { return n.second.empty(); });
   }
@@ -146,9 +154,29 @@ class TextWriter {
     return text + "}";
   }
 
+  /// Null after a failure.
+  const Value* valueOf(const OpRecord& op, uint64_t number) {
+    if (number < values_.size() - base_ && !values_[base_ + number].name.empty()) return &values_[base_ + number];
+    fail(op, "SM2101", fmt::format("the {} refers to a value it does not have", state_.what()),
+         fmt::format("an index below {}", values_.size() - base_), fmt::format("{}", number));
+    return nullptr;
+  }
+
+  /// Ops of sdy have MLIR's types, those around them VHLO's: as text both are the same, and so are the values.
+  void cast(const OpRecord& op) {
+    if (op.operands.size() != 1 || op.resultTypes.size() != 1)
+      return fail(op, "SM2105", "a cast has other than one operand and one result", {}, {});
+    const Value* operand = valueOf(op, op.operands[0]);
+    if (!operand) return;
+    const std::string from = attributes_.type(operand->type), to = attributes_.type(op.resultTypes[0]);
+    if (from != to) return fail(op, "SM2105", "a cast changes a type", from.substr(0, 40), to.substr(0, 40));
+    define(std::string(operand->name), op.resultTypes[0]);
+  }
+
   void write(const OpRecord& op, std::string_view parent) {
     if (!state_.ok() || tooLarge(op)) return;
     const std::string name = textName(op, parent);
+    if (name == "builtin.unrealized_conversion_cast") return cast(op);
     // Older artifacts have properties in the dictionary: all in one place is read as well.
     Named named = propertiesOf(op), discardable = dictionaryOf(op);
     named.insert(named.end(), std::make_move_iterator(discardable.begin()), std::make_move_iterator(discardable.end()));
@@ -156,12 +184,10 @@ class TextWriter {
 
     std::vector<std::string> operands, operandTypes, resultTypes;
     for (const uint64_t value : op.operands) {
-      if (value >= values_.size() - base_ || values_[base_ + value].name.empty())
-        return fail(op, "SM2101", fmt::format("the {} refers to a value it does not have", state_.what()),
-                    fmt::format("an index below {}", values_.size() - base_), fmt::format("{}", value));
-      const Value& v = values_[base_ + value];
-      operands.push_back(v.name);
-      operandTypes.push_back(attributes_.type(v.type));
+      const Value* v = valueOf(op, value);
+      if (!v) return;
+      operands.push_back(v->name);
+      operandTypes.push_back(attributes_.type(v->type));
     }
     std::string results;
     if (!op.resultTypes.empty()) {

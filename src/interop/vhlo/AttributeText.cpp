@@ -157,7 +157,10 @@ const std::string& AttributeText::attribute(uint32_t index) {
     if (!e.encoded) return dialectText(e, '#');
     Cursor c = cursor(e);
     const uint64_t code = c.varint("an attribute's code");
-    std::string text = dialect(e) == "vhlo" ? ownAttribute(c, code) : builtinAttribute(c, code);
+    std::string text = dialect(e) == "vhlo"      ? ownAttribute(c, code)
+                       : dialect(e) == "builtin" ? builtinAttribute(c, code)
+                       : dialect(e) == "sdy"     ? sdyAttribute(c, code)
+                                                 : unknownDialect(e);
     c.expectEnd("an attribute");
     return text;
   });
@@ -169,13 +172,23 @@ const std::string& AttributeText::type(uint32_t index) {
     if (!e.encoded) return dialectText(e, '!');
     Cursor c = cursor(e);
     const uint64_t code = c.varint("a type's code");
-    std::string text = dialect(e) == "vhlo" ? ownType(c, code) : builtinType(c, code);
+    std::string text = dialect(e) == "vhlo"      ? ownType(c, code)
+                       : dialect(e) == "builtin" ? builtinType(c, code)
+                                                 : unknownDialect(e);
     c.expectEnd("a type");
     return text;
   });
 }
 
-/// A dialect without an encoding of its own stores text: "#sdy.mesh<["x"=2]>".
+/// Each dialect has codes of its own.
+std::string AttributeText::unknownDialect(const bytecode::Entry& e) {
+  state_.fail("SM2105", e.offset, "an attribute or type has a dialect whose encoding is not known",
+              "vhlo, builtin or sdy", fmt::format("dialect '{}'", dialect(e).substr(0, 40)),
+              "give the text of the module: exported.mlir_module()");
+  return "";
+}
+
+/// A dialect without an encoding of its own stores text: "#chlo<precision HIGH>".
 std::string AttributeText::dialectText(const bytecode::Entry& e, char sigil) {
   std::string_view text = e.bytes;
   if (text.ends_with('\0')) text.remove_suffix(1);
@@ -453,8 +466,9 @@ std::string AttributeText::string(uint32_t index) {
   const bytecode::Entry& e = model_.attributes[index];
   Cursor c = cursor(e);
   const uint64_t code = e.encoded ? c.varint("an attribute's code") : UINT64_MAX;
-  const bool isString = dialect(e) == "vhlo" ? code == static_cast<uint64_t>(Code::String)
-                                             : code == static_cast<uint64_t>(AttrCode::String);
+  const bool isString = dialect(e) == "vhlo"
+                            ? code == static_cast<uint64_t>(Code::String)
+                            : dialect(e) == "builtin" && code == static_cast<uint64_t>(AttrCode::String);
   if (!isString) {
     if (c.ok()) c.fail("SM2105", "a name is an attribute of another kind");
     return "";
@@ -467,7 +481,7 @@ std::vector<std::pair<std::string, uint32_t>> AttributeText::dictionary(uint32_t
   const bytecode::Entry& e = model_.attributes[index];
   Cursor c = cursor(e);
   std::vector<std::pair<std::string, uint32_t>> entries;
-  if (!e.encoded || dialect(e) == "vhlo" ||
+  if (!e.encoded || dialect(e) != "builtin" ||
       c.varint("an attribute's code") != static_cast<uint64_t>(AttrCode::Dictionary)) {
     if (c.ok()) c.fail("SM2105", "an op's attributes are not dictionary");
     return entries;

@@ -38,6 +38,11 @@ class AttributeText {
 
   std::string ownAttribute(Cursor&, uint64_t code);      ///< of VHLO
   std::string builtinAttribute(Cursor&, uint64_t code);  ///< of MLIR
+  std::string sdyAttribute(Cursor&, uint64_t code);      ///< of Shardy
+  std::string sdyBody(Cursor&, uint64_t code);
+  std::string sdySharding(Cursor&, uint64_t code);
+  std::string sdyList(Cursor&, uint64_t code);
+  std::string_view sdyPart(Cursor&, uint64_t index, uint64_t code);
   std::string ownType(Cursor&, uint64_t code);
   std::string builtinType(Cursor&, uint64_t code);
   std::string dialectText(const bytecode::Entry&, char sigil);
@@ -55,6 +60,7 @@ class AttributeText {
   const std::string& attributePart(Cursor&);
   const std::string& typePart(Cursor&);
   std::string unknown(Cursor&, const char* kind, uint64_t code);
+  std::string unknownDialect(const bytecode::Entry&);
 
   const bytecode::BodyModel& model_;
   bytecode::ReadState& state_;
