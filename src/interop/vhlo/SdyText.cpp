@@ -73,6 +73,7 @@ std::string AttributeText::sdyBody(Cursor& c, uint64_t code) {
   switch (code) {
     case kManualAxes: {
       const std::string axes = list(c, "manual axes");
+      if (!c.ok()) return "";
       return fmt::format("{{{}}}", std::string_view(axes).substr(1, axes.size() - 2));
     }
     case kMeshAxis: {
