@@ -27,7 +27,6 @@ X, Y, POSITIVE = floats(4, 6), floats(4, 6), jnp.abs(floats(4, 6)) + 0.1
 SPECIAL = jnp.asarray([0.0, -0.0, np.inf, -np.inf, np.nan, 1.5, -2.5, 1e30, -1e30], jnp.float32)
 
 
-
 def smaller(a, b):
     return jnp.where(a < b, a, b)
 
@@ -160,10 +159,10 @@ CASES |= {
         x, i[:, None], lambda a: jnp.where(a > 0, a, jax.jit(lambda b: jnp.where(b < -1, -1.0, b * 2))(a)),
         lax.ScatterDimensionNumbers((1,), (0,), (0,)), update_shape=(3, 4)), (ROWS, jnp.asarray([6, 0, 2])), 0),
     "pool_grad": (jax.grad(lambda x: (max_pool(x, (2, 3), (2, 3), "VALID") ** 2).sum()), (X,), 1e-5),
-    "pool_grad_same": (jax.grad(lambda x: (max_pool(x, (2, 2), (2, 2), "SAME") ** 2).sum()), (floats(3, 5),), 1e-5),
+    "pool_grad_same": (jax.grad(lambda x: (max_pool(x, (2, 2), (2, 2), "SAME") ** 2).sum()), (X[:3, :5],), 1e-5),
     "pool_grad_overlapping": (jax.grad(lambda x: (max_pool(x, (3, 3), (1, 2), "SAME") ** 2).sum()), (X,), 1e-5),
     "pool_grad_image": (jax.grad(lambda x: (max_pool(x, (1, 2, 2, 1), (1, 2, 2, 1), "SAME") ** 2).sum()),
-                        (floats(2, 5, 7, 3),), 1e-5),
+                        (jnp.sin(jnp.arange(210.0)).reshape(2, 5, 7, 3),), 1e-5),
     "pool_grad_equal": (jax.grad(lambda x: (max_pool(x, (3,), (2,), "SAME") * jnp.arange(1.0, 5.0)).sum()),
                         (jnp.ones(8),), 1e-5),
     "pool_grad_nan": (jax.grad(lambda x: (max_pool(x, (3,), (3,), "VALID") * jnp.arange(1.0, 4.0)).sum()),

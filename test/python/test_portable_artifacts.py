@@ -17,7 +17,10 @@ from jax.experimental import pallas as pl
 from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from smalti_record import record
-from test_plain_ops import CASES
+import test_plain_ops
+
+# select_and_scatter is read from text alone: the regions of its artifacts are refused (SM2101).
+CASES = {name: case for name, case in test_plain_ops.CASES.items() if not name.startswith("pool_grad")}
 
 
 def exported(function, *arguments):
