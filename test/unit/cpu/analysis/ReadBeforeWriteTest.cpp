@@ -51,7 +51,6 @@ TEST(ReadBeforeWrite, ALoopOfTheWidestBoundsHasAllItsIterations) {
   const KernelPackage package = k.package();
   const auto scratch = accessesOfOneRun(package.kernelFunction(), {false}).arguments[3];
   EXPECT_TRUE(scratch.readFirst) << "in the third iteration";
-
   same(k, {f32Array({512, 128}, [](int64_t) { return 1.0F; })});
 }
 

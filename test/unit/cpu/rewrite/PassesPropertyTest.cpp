@@ -340,31 +340,32 @@ Kernel someUnits() {
       unit.staged.clear();
       unit.hasWeights = true;
     }
-    const Val v = one();
-    const int accumulator = *rc::gen::inRange(0, 3);
+    const auto feedQueue = [&] {
+      const Val v = one();
+      k.raw(fmt::format("tpu.matmul_lhs_fifo {} {{{}mxu_index = {} : i32}} : {}", v.name, load, number, v.type));
+      ++unit.queued;
+    };
+    const auto feedAccumulator = [&] {
+      const int accumulator = *rc::gen::inRange(0, 3);
+      const Val v = one();
+      k.raw(fmt::format("tpu.matmul_acc_lhs {}, {} {{{}mxu_index = {} : i32}} : {}", accumulator, v.name, load, number,
+                        v.type));
+      unit.accumulators.insert(accumulator);
+    };
+    // Weights that are loaded are used at least once.
     switch (*rc::gen::inRange(0, 4)) {
       case 0:
-        k.raw(fmt::format("tpu.matmul_lhs_fifo {} {{{}mxu_index = {} : i32}} : {}", v.name, load, number, v.type));
-        ++unit.queued;
+        feedQueue();
         break;
       case 1:
-        k.raw(fmt::format("tpu.matmul_acc_lhs {}, {} {{{}mxu_index = {} : i32}} : {}", accumulator, v.name, load,
-                          number, v.type));
-        unit.accumulators.insert(accumulator);
+        feedAccumulator();
         break;
       case 2:
-        if (!load.empty()) {  // the weights are used at least once
-          k.raw(fmt::format("tpu.matmul_lhs_fifo {} {{{}mxu_index = {} : i32}} : {}", v.name, load, number, v.type));
-          ++unit.queued;
-        }
+        if (!load.empty()) feedQueue();
         if (unit.queued > 0) popQueue(number);
         break;
       default:
-        if (!load.empty()) {
-          k.raw(fmt::format("tpu.matmul_acc_lhs {}, {} {{{}mxu_index = {} : i32}} : {}", accumulator, v.name, load,
-                            number, v.type));
-          unit.accumulators.insert(accumulator);
-        }
+        if (!load.empty()) feedAccumulator();
         if (!unit.accumulators.empty()) popAccumulator(number, *unit.accumulators.begin());
         unit.hasWeights = unit.hasWeights && *rc::gen::inRange(0, 3) > 0;  // others are pushed next
     }
