@@ -31,6 +31,11 @@ std::string attributesWith(const Sharding&);
 /// content. Array shapes are not in it: operands and results stay empty until the caller fills them and calls `finish`.
 Result<KernelPackage> importKernel(std::string_view content, const std::string& fileName);
 
+/// A kernel's body as text or bytecode, as kernels are given to targets: reductions that start with an infinity that
+/// their dtype lacks start with its least or greatest number.
+Result<mlir::OwningOpRef<mlir::ModuleOp>> readBody(std::string_view content, mlir::MLIRContext&,
+                                                   const std::string& fileName);
+
 /// Reads stable_mosaic bytecode (versions 1 to 18), upgrades it, returns verified IR. Codes SM21xx.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> readBytecode(std::string_view bytes, mlir::MLIRContext&,
                                                        const std::string& fileName);

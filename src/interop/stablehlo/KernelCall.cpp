@@ -7,7 +7,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "interop/Interop.h"
-#include "interop/MissingInfinities.h"
 #include "interop/stablehlo/Gspmd.h"
 #include "interop/stablehlo/Parser.h"
 #include "ir/Place.h"
@@ -182,11 +181,9 @@ bool Parser::kernelCall(RawOp& raw, Op&) {
   if (!context_) context_ = makeContext();
   kernel.context = context_;
   const std::string bodyName = kernel.name.empty() ? kernelFile_ : fmt::format("{}:{}", kernelFile_, kernel.name);
-  auto module = parsed->body.starts_with("ML\xEFR") ? readBytecode(parsed->body, *context_, bodyName)
-                                                    : readMosaicText(parsed->body, *context_, bodyName);
+  auto module = readBody(parsed->body, *context_, bodyName);
   if (!module) return inKernel(std::move(module.error()), kernel.name);
   kernel.module = std::move(*module);
-  replaceMissingInfinities(*kernel.module);
   placeIndexMaps(kernel, raw.place);
   if (auto status = finish(kernel); !status) return cursor_.error(std::move(status.error()), raw.at);  // names it
   program_.kernels.push_back(std::move(kernel));
