@@ -80,7 +80,9 @@ def _store(folder, name, array):
 
 
 def export_text(function, *arguments):
-    """The StableHLO text of `function` lowered for a TPU, kernels as tpu_custom_call."""
+    """The StableHLO text of `function` lowered for a TPU, kernels as tpu_custom_call; that of a jax.export.Exported as it is."""
+    if hasattr(function, "mlir_module"):
+        return function.mlir_module()
     jax = _jax()
     jitted = function if hasattr(function, "lower") else jax.jit(function, keep_unused=True)
     with _a_chip():
@@ -88,7 +90,9 @@ def export_text(function, *arguments):
 
 
 def record(folder, function, *arguments, expected=None, rtol=0.0, atol=0.0, expected_from="none"):
-    """Writes module.stablehlo.mlir, inN.npy, outN.npy and case.json to `folder` (made if missing)."""
+    """Writes module.stablehlo.mlir, inN.npy, outN.npy and case.json to `folder` (made if missing).
+
+    `function`: a function, jitted or not, or what jax.export made of one."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "module.stablehlo.mlir").write_text(export_text(function, *arguments))

@@ -104,7 +104,7 @@ Result<Array> Array::reshaped(Shape shape) const {
   const ArrayType type{type_.dtype, std::move(shape)};
   if (checkedBytes(type) != bytes())
     return fail({.code = "SM1010",
-                 .message = fmt::format("cannot see {} as {}", type_.str(), type.str()),
+                 .message = fmt::format("cannot reshape {} to {}", type_.str(), type.str()),
                  .place = {},
                  .need = fmt::format("{} elements", type_.elements()),
                  .have = fmt::format("shape [{}]", fmt::join(type.shape, ", "))});

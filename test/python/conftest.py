@@ -16,7 +16,7 @@ os.environ.setdefault("SMALTI_CACHE", "off")  # not the folder of whoever runs t
 
 # Of one worker, longest first: workers get files in this order, and one that starts last keeps the others waiting.
 FILES_THAT_TAKE_MINUTES = ["test_transform_oracle", "test_gpu", "test_ops_oracle", "test_device_transforms",
-                           "test_portable_artifacts", "test_against_jax", "test_plain_ops"]
+                           "test_plain_ops", "test_against_jax"]
 
 
 def pytest_collection_modifyitems(items):

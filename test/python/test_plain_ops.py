@@ -1,6 +1,7 @@
 """Plain array ops around kernels, against the JAX that this machine has: the same functions, lowered for a TPU and run here."""
 
 import json
+import shutil
 import subprocess
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 jax = pytest.importorskip("jax", reason="JAX is not installed: nothing to compare with")
 
 import jax.numpy as jnp
-from jax import lax
+from jax import export, lax
 from smalti_record import record
 
 RNG = np.random.default_rng(0)
@@ -316,15 +317,26 @@ CASES |= {
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory, smalti):
+def recorded(tmp_path_factory):
+    """All cases twice, exported once: modules as text in folder `text`, as portable artifacts in folder `artifact`."""
     folder = tmp_path_factory.mktemp("plain")
     for name, (function, arguments, rtol) in CASES.items():
-        record(folder / name, function, *arguments, expected=jax.jit(function)(*arguments), rtol=rtol, atol=rtol / 10)
+        jitted = jax.jit(function, keep_unused=True)
+        exported = export.export(jitted, platforms=["tpu"])(*arguments)
+        case = record(folder / "text" / name, exported, *arguments, expected=jax.jit(function)(*arguments), rtol=rtol, atol=rtol / 10)
+        artifact = shutil.copytree(case, folder / "artifact" / name) / "module.stablehlo.mlir"
+        artifact.write_bytes(exported.mlir_module_serialized)
+        assert artifact.read_bytes().startswith(b"ML\xefR")
         if name.startswith("chlo_"):
-            lowered = jax.jit(function).trace(*arguments).lower(lowering_platforms=("tpu",)).as_text()
-            (folder / name / "module.stablehlo.mlir").write_text(lowered)
-    path = folder / "report.json"
-    done = subprocess.run([smalti, "conform", str(folder), "--json", str(path)], capture_output=True, text=True)
+            lowered = jitted.trace(*arguments).lower(lowering_platforms=("tpu",)).as_text()
+            (case / "module.stablehlo.mlir").write_text(lowered)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["text", "artifact"])
+def report(request, recorded, smalti):
+    path = recorded / f"{request.param}.json"
+    done = subprocess.run([smalti, "conform", str(recorded / request.param), "--json", str(path)], capture_output=True, text=True)
     assert path.exists(), done.stdout + done.stderr
     text = done.stdout
     return {c["case"]: c | {"text": text} for c in json.loads(path.read_text())["cases"]}

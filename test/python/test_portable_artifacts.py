@@ -1,4 +1,4 @@
-"""StableHLO portable artifacts, as jax.export writes them: read like the text of the same module."""
+"""StableHLO portable artifacts, as jax.export writes them: read like the text of the same module (plain ops: test_plain_ops.py)."""
 
 import json
 import os
@@ -17,10 +17,6 @@ from jax.experimental import pallas as pl
 from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from smalti_record import record
-import test_plain_ops
-
-# select_and_scatter is read from text alone: the regions of its artifacts are refused (SM2101).
-CASES = {name: case for name, case in test_plain_ops.CASES.items() if not name.startswith("pool_grad")}
 
 
 def exported(function, *arguments):
@@ -36,26 +32,6 @@ def with_kernel(x, y):
     z = pl.pallas_call(add_kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(x.shape[0] // 8,),
                        in_specs=[block, block], out_specs=block, name="add_kernel")(x, y)
     return jnp.where(z > 0, z, 0).sum(axis=1), jnp.argsort(z[0]), (z * 2).astype(jnp.bfloat16)
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory, smalti):
-    """All functions of the plain ops' test, recorded as artifacts instead of text."""
-    folder = tmp_path_factory.mktemp("artifacts")
-    for name, (function, arguments, rtol) in CASES.items():
-        record(folder / name, function, *arguments, expected=jax.jit(function)(*arguments), rtol=rtol, atol=rtol / 10)
-        artifact = exported(function, *arguments).mlir_module_serialized
-        assert artifact.startswith(b"ML\xefR")
-        (folder / name / "module.stablehlo.mlir").write_bytes(artifact)
-    path = folder / "report.json"
-    done = subprocess.run([smalti, "conform", str(folder), "--json", str(path)], capture_output=True, text=True)
-    assert path.exists(), done.stdout + done.stderr
-    return {c["case"]: c | {"text": done.stdout} for c in json.loads(path.read_text())["cases"]}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_plain_op_of_an_artifact_agrees_with_jax(report, name):
-    assert report[name]["status"] == "pass", [line for line in report[name]["text"].splitlines() if line.startswith(name + " ")]
 
 
 @pytest.fixture(scope="module")

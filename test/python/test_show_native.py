@@ -80,6 +80,14 @@ def test_the_plan_is_data(show):
     assert not kernel.keys() & {"code_bytes", "spills", "ms"}, "no code is emitted for it"
 
 
+def test_copies_are_in_the_plan(show):
+    plan = show("dma_slices_sem_array", "--stage", "plan", "--json")
+    copies = json.loads(plan.stdout)["kernels"][0]["plan"]["copies"]
+    assert [c["position"] for c in copies] == [1, 2, 3] and all(c["dtype"] == "f32" and not c["remote"] for c in copies)
+    remote = show("dist_right_permute_barrier", "--stage", "plan", "--target", "cpu")
+    assert "  to another device" in remote.stdout, remote.stdout
+
+
 def test_a_kernel_without_native_code_says_why(show):
     done = show(ROOT / "test/data/races/core_mesh_ordered.mlir", "--target", "cpu")
     assert done.returncode == 0 and "no native code, it runs on the machine: " in done.stdout

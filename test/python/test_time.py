@@ -85,6 +85,39 @@ def test_what_is_needed_is_said_by_the_number_of_the_modules_input(smalti):
         "  help: give it (--in 0=FILE.npy), or assume its value (--assume 0=NUMBER)\n"))
 
 
+def test_a_number_that_a_region_computes_from_an_input_is_unknown(smalti, tmp_path):
+    """All operands of the reduction are known; its body adds an input."""
+    module = tmp_path / "module.stablehlo.mlir"
+    module.write_text("""
+module @m {
+  func.func public @main(%rounds: tensor<i32>, %x: tensor<8xf32>) -> tensor<8xf32> {
+    %numbers = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %n = "stablehlo.reduce"(%numbers, %zero) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %s = stablehlo.add %a, %rounds : tensor<i32>
+      %t = stablehlo.add %s, %b : tensor<i32>
+      stablehlo.return %t : tensor<i32>
+    }) : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+    %last:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<8xf32>
+     cond {
+      %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %twice = stablehlo.add %v, %v : tensor<8xf32>
+      stablehlo.return %next, %twice : tensor<i32>, tensor<8xf32>
+    }
+    return %last#1 : tensor<8xf32>
+  }
+}
+""")
+    for assumed in ([], ["--assume", "0=1"]):
+        code, text = refusal(smalti, module, "--chip", "v5e", *assumed)
+        assert code == 0 and "dominated by: ops around the kernels" in text, text
+
+
 def test_numbers_are_assumed_of_inputs(smalti):
     """The same as giving an array of them."""
     for case, number, name in ((DYNAMIC, 3, "0"), (LOOKED_UP, 2, "1"), (LOOKED_UP, 7, "arg1")):

@@ -27,8 +27,8 @@ Array atan2(const Operand& y, const Operand& x);      ///< angle of (x, y) in [-
 Array nextafter(const Operand& x, const Operand& y);  ///< the next float from x towards y; y where they are equal
 
 Array negative(const Operand& x);  ///< of the smallest integer: itself
-Array abs(const Operand& x);       ///< of the smallest integer: itself; unsigned integers and pred stay
-Array sign(const Operand& x);      ///< -1, 0 or 1; of floats NaN, +0 and -0 stay
+Array abs(const Operand& x);       ///< of the smallest integer: itself; unsigned integers and pred are unchanged
+Array sign(const Operand& x);      ///< -1, 0 or 1; of floats NaN, +0 and -0 are unchanged
 Array square(const Operand& x);
 /// x to an integer power by squaring, in the dtype of x; a negative exponent gives 1 / x^-exponent, a float.
 Array integer_pow(const Operand& x, int exponent);
@@ -98,7 +98,7 @@ Array stop_gradient(const Operand& x);
 /// x. Error SM6402 in kernels and in traced functions: a TPU kernel has no barrier for its compiler.
 Array optimization_barrier(const Operand& x);
 
-/// Conversion of values; float to integer rounds to 0 and saturates, NaN gives 0.
+/// Conversion of values; float to integer rounds towards 0 and saturates, NaN gives 0.
 Array astype(const Operand& x, DType dtype);
 /// The bits of x as another dtype of the same width. Error SM6306: another width (`bitcast` in tpu.h packs rows).
 Array bitcast_convert_type(const Operand& x, DType dtype);

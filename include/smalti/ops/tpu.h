@@ -18,7 +18,7 @@ Array reciprocal(const Operand& x, bool approx = false, bool full_range = true);
 Array roll(const Operand& x, const Operand& shift, int64_t axis);
 /// Row k of `stride_axis` shifts by k * stride more.
 Array roll(const Operand& x, const Operand& shift, int64_t axis, int64_t stride, int64_t stride_axis);
-/// The same bits under another dtype; the last but one axis scales by the ratio of the widths (S-D8). Error SM6306.
+/// The same bits under another dtype; the second-last axis scales by the ratio of the widths (S-D8). Error SM6306.
 Array bitcast(const Operand& x, DType dtype);
 /// Source k, converted to `packed_dtype`, goes to part k of each word, lowest first: f32 to bf16, or integers (S-E18).
 /// There are as many sources as parts in a word, of one shape and dtype; the result is unsigned, of their width.

@@ -13,8 +13,8 @@ struct ParallelPlan {
   /// in order on that thread, with its own copy of every scratch buffer and of every window that is not a view.
   /// 0: the whole grid runs in order.
   int axes = 0;
-  /// Why no more of the leading axes that are marked `parallel` are shared, or none where none is marked, as a sentence
-  /// without a full stop; empty when all of them are, or some where none is marked.
+  /// Why no more leading axes are shared: a sentence without a full stop. Empty if all marked axes are shared or, where
+  /// none is marked `parallel`, at least one axis.
   std::string reason;
 
   bool operator==(const ParallelPlan&) const = default;

@@ -103,7 +103,7 @@ Reg lanesFrom(Builder& b, Reg v, unsigned first, unsigned count) {
   return b.CreateShuffleVector(v, lanes);
 }
 
-/// Values of at least so many lanes are folded before their signs and NaNs are kept: an instruction does it for two
+/// Values of at least this many lanes are folded before their signs and NaNs are kept: an instruction does it for two
 /// registers. Chosen, not measured.
 constexpr int kFoldedFrom = 32;
 unsigned lanesOf(Reg v) {

@@ -27,6 +27,7 @@ class BodyPlanner : public schedule::Surroundings {
   BodyPlan plan;
   std::vector<ProductSummary> products;    ///< in the order of their emission
   std::vector<NestSummary> nests;          ///< in the order of their emission
+  std::vector<CopySummary> copies;         ///< in the order of their emission
   std::vector<InterpretedOp> interpreted;  ///< in the order of their emission
   schedule::BodyScheduler scheduler;
   KnownIntegers integers;  ///< scalars that are constants of the emitted code
@@ -111,7 +112,7 @@ class BodyPlanner : public schedule::Surroundings {
 };
 
 /// Plans one op that nests cannot compute; found by name, one table per file. The names are those of the emitters'
-/// tables (emit/NativeLowering.h).
+/// tables (emit/ops/OpTables.h).
 using PlanOp = NativeResult (*)(BodyPlanner&, mlir::Operation&);
 using PlanOpRow = std::pair<std::string_view, PlanOp>;
 std::span<const PlanOpRow> plannedControlOps();

@@ -27,6 +27,16 @@ struct InterpretedOp {
   std::string name;    ///< "tpu.sort"
 };
 
+/// A copy that the kernel starts, from one ref to another.
+struct CopySummary {
+  int position = 0;       ///< as ProductSummary's
+  std::string within{};   ///< as ProductSummary's
+  DType dtype{};          ///< of the source
+  Shape shape{};          ///< of the source; kDynamicSize (ir/Types.h) where it is known only when the kernel runs
+  bool isRemote = false;  ///< to a device that is computed when the kernel runs
+  bool isPacked = false;  ///< a side is stored in elements of another width (PackedLayout.h)
+};
+
 struct KernelPlan {
   std::vector<std::string> rewrites{};    ///< that changed the kernel, in order
   std::string sequentialReason{};         ///< why no more grid axes are shared by threads; empty: all that may be are
@@ -35,6 +45,7 @@ struct KernelPlan {
   std::vector<BlockLocality> locality{};   ///< by block of the grid
   std::vector<ProductSummary> products{};  ///< in the order of their emission
   std::vector<NestSummary> nests{};        ///< in the order of their emission
+  std::vector<CopySummary> copies{};       ///< in the order of their emission
   std::vector<InterpretedOp> interpreted{};
 };
 

@@ -199,6 +199,7 @@ tl::expected<PlannedKernel, Unsupported> planKernel(const KernelPackage& package
   made.body = std::move(planner.body().plan);
   made.plan.products = std::move(planner.body().products);
   made.plan.nests = std::move(planner.body().nests);
+  made.plan.copies = std::move(planner.body().copies);
   made.plan.interpreted = std::move(planner.body().interpreted);
   return made;
 }

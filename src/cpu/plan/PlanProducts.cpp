@@ -25,13 +25,14 @@ using KnownMatrix = MatrixForm<KnownNumber>;
 struct MatrixOperand {
   MemoryView view;
   int64_t rows, columns;
+  bool isCopy = false;
 };
 
 /// Copies one matrix of the batch; the copy has no reuse or prefetch hints.
 MatrixOperand copiedMatrix(const MemoryView& v, int64_t rows, int64_t columns) {
   Shape shape;
   for (const int64_t d : {rows, columns}) shape.push_back(d < 0 ? 1 : v.shape[static_cast<size_t>(d)]);
-  return {BodyPlanner::allocate(v.dtype, shape), 0, 1};
+  return {BodyPlanner::allocate(v.dtype, shape), 0, 1, true};
 }
 /// The view, copied if its matrix is not one that products can read.
 MatrixOperand readableMatrix(const MemoryView& v, int64_t rows, int64_t columns) {
@@ -50,6 +51,9 @@ MemoryView multiplied(BodyPlanner& p, mlir::Value operand, mlir::Value other, DT
   const DType t = multipliedAs(view.dtype, elementDType(other.getType()), out);
   return t == view.dtype ? view : BodyPlanner::allocate(t, view.shape);
 }
+
+/// Up to 1/n of the rows are multiplied in chunks, which are slower: one skinny product each. Chosen, not measured.
+constexpr int64_t kShareInChunks = 2;
 
 class MatmulPlanner {
  public:
@@ -148,11 +152,11 @@ class MatmulPlanner {
     if (!matrix || shape.size() != 2 || shape[0] < kPackRows || to != shape || from.empty() ||
         from.back() != shape[1] || num_elements(from) != shape[1])
       return nullptr;
-    const int64_t depth = num_elements(shapeOf(op_.getOperand(0).getType())) / shape[0];
+    const int64_t k = num_elements(shapeOf(op_.getOperand(0).getType())) / shape[0];
     const bool overwritten = llvm::any_of(p_.scheduler.pending(), [&](const ScheduledOp& o) {
       return o.isLoad() && mayOverlap(p_.boxOf(o.op), box) && feeds(*o.op, row);
     });
-    return depth == 0 || overwritten ? nullptr : row;
+    return k == 0 || overwritten ? nullptr : row;
   }
   static bool feeds(mlir::Operation& load, mlir::Value v) {
     while (v.getDefiningOp() && isUnitReshape(*v.getDefiningOp())) v = v.getDefiningOp()->getOperand(0);
@@ -193,25 +197,24 @@ class MatmulPlanner {
 
   void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const MemoryView& lhs, const MemoryView& given,
                GemmShape shape) {
-    KnownMatrix a = matrixOf(readableMatrix(lhs, lhsSide.free, lhsSide.contracting));
-    if (shape.roundsB && a.transposed)  // only skinny products round, which read rows of A
-      a = matrixOf(copiedMatrix(lhs, lhsSide.free, lhsSide.contracting));
+    MatrixOperand left = readableMatrix(lhs, lhsSide.free, lhsSide.contracting);
+    if (shape.roundsB && matrixOf(left).transposed)  // only skinny products round, which read rows of A
+      left = copiedMatrix(lhs, lhsSide.free, lhsSide.contracting);
+    const KnownMatrix a = matrixOf(left);
     const MatrixOperand right = readableMatrix(given, rhsSide.contracting, rhsSide.free);
-    const MemoryView& rhs = right.view;
-    const KnownMatrix b = matrixOf(right);
     shape.transposedA = a.transposed;
-    shape.transposedB = b.transposed;
+    shape.transposedB = matrixOf(right).transposed;
     shape.addsRow = made_.addedRow != nullptr;
     const int64_t chunk = a.transposed || made_.addedRow ? 0 : rowsOfChunk(shape.m);
     if (chunk) made_.neededRows = p_.neededRows({op_.getResult(0)}, shape.m);
     if (made_.neededRows) {
       made_.rowsOfChunk = chunk;
-      made_.mostNeededRows = shape.m / 2;  // chosen, not measured: chunks multiply slower, one skinny product each
+      made_.mostNeededRows = shape.m / kShareInChunks;
       GemmShape some = shape;
       some.m = chunk;
-      add(some, b, rhs);
+      add(some, left, right);
     }
-    add(shape, b, rhs);
+    add(shape, left, right);
   }
 
   /// The number of rows that are multiplied together, as one skinny product, if few rows are needed. 0: the product has
@@ -224,14 +227,18 @@ class MatmulPlanner {
     return chunk <= kSkinnyRows && 2 * chunk <= rows ? chunk : 0;
   }
 
-  void add(const GemmShape& shape, const KnownMatrix& b, const MemoryView& rhs) {
+  void add(const GemmShape& shape, const MatrixOperand& left, const MatrixOperand& right) {
+    const MemoryView& rhs = right.view;
     add(cpu::planProduct({.shape = shape,
                           .nextBIsKnown = rhs.isNextKnown,
-                          .rowBytesOfB = rowBytes(b, shape.b),
+                          .rowBytesOfB = rowBytes(matrixOf(right), shape.b),
                           .reusedBlocksOfB = rhs.isReused ? rhs.reusedBlocks : 0},
-                         p_.processor));
+                         p_.processor),
+        left.isCopy, right.isCopy);
   }
-  void add(ProductPlan plan) {
+  void add(ProductPlan plan, bool copiesA, bool copiesB) {
+    plan.copiesA = copiesA;
+    plan.copiesB = copiesB;
     if (plan.shape.addsRow) p_.view(made_.addedRow);
     made_.products.push_back(std::move(plan));
   }
@@ -245,11 +252,13 @@ class MatmulPlanner {
     const MatrixOperand front = readable(blocks.front());
     const KnownMatrix first = matrixOf(front);
     if (first.leading && llvm::all_of(blocks, [&](const MemoryView& block) {
-          const KnownMatrix b = matrixOf(readable(block));
-          return b.transposed == first.transposed && b.leading == first.leading;
+          const MatrixOperand operand = readable(block);
+          const KnownMatrix b = matrixOf(operand);
+          return operand.isCopy == front.isCopy && b.transposed == first.transposed && b.leading == first.leading;
         })) {
       GemmShape joined = shape;
-      joined.transposedA = matrixOf(readableMatrix(lhs, lhsSide.free, lhsSide.contracting)).transposed;
+      const MatrixOperand left = readableMatrix(lhs, lhsSide.free, lhsSide.contracting);
+      joined.transposedA = matrixOf(left).transposed;
       joined.transposedB = first.transposed;
       ProductPlan plan = cpu::planProduct({.shape = joined,
                                            .blocksOfB = static_cast<int64_t>(blocks.size()),
@@ -258,7 +267,7 @@ class MatmulPlanner {
                                           p_.processor);
       if (plan.isSkinny()) {
         made_.joinsBlocks = true;
-        add(std::move(plan));
+        add(std::move(plan), left.isCopy, front.isCopy);
         return;
       }
     }

@@ -69,6 +69,8 @@ NativeResult planCopy(BodyPlanner& p, mlir::Operation& op) {
   const bool isPacked = p.packedRef(s[0]) || p.packedRef(s[2]);
   if (auto ok = checkCopy(*source, *target, isPacked, !isRemote); !ok) return ok;
   p.flushBeforeWrites();
+  p.copies.push_back({p.nextPosition(), enclosingControlFlow(op), elementDType(s[0].getType()), shapeOf(s[0].getType()),
+                      isRemote, isPacked});
   return {};
 }
 

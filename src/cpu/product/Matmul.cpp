@@ -16,21 +16,15 @@
 namespace smalti::cpu {
 namespace {
 
-/// A matrix that products can read.
+/// An operand that products can read.
 struct Matrix {
   Reg base = nullptr, leading = nullptr;
   bool transposed = false;
-  std::shared_ptr<const Arena::Block> owner{};  ///< View::owner: a copy exists until its product has been emitted
+  View view{};  ///< of the operand or its copy, which exists until its product has been emitted
 };
 
-/// An operand that products can read, and its dimensions of rows and columns.
-struct MatrixOperand {
-  View view;
-  int64_t rows, columns;
-};
-
-/// Copies one matrix of the batch; the copy has no reuse or prefetch hints.
-MatrixOperand copiedMatrix(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
+/// A copy of one matrix of the batch, without reuse or prefetch hints.
+View copiedMatrix(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
   View matrix;
   matrix.dtype = v.dtype;
   matrix.base = v.base;
@@ -39,16 +33,15 @@ MatrixOperand copiedMatrix(NativeLowering& l, const View& v, int64_t rows, int64
     matrix.shape.push_back(d < 0 ? 1 : v.shape[static_cast<size_t>(d)]);
     matrix.strides.push_back(d < 0 ? l.index(1) : v.strides[static_cast<size_t>(d)]);
   }
-  return {l.denseCopy(matrix), 0, 1};
+  return l.denseCopy(matrix);
 }
-/// The view, copied if its matrix is not one that products can read.
-MatrixOperand readableMatrix(NativeLowering& l, const View& v, int64_t rows, int64_t columns) {
-  return matrixForm(EmittedArithmetic{l.b}, v, rows, columns) ? MatrixOperand{v, rows, columns}
-                                                              : copiedMatrix(l, v, rows, columns);
-}
-Matrix matrixOf(NativeLowering& l, const MatrixOperand& o) {
-  const auto form = *matrixForm(EmittedArithmetic{l.b}, o.view, o.rows, o.columns);
-  return {o.view.base, form.leading, form.transposed, o.view.owner};
+/// The matrix in dimensions `rows` and `columns` of the view, which is copied if the plan says so; nullopt: products
+/// cannot read it.
+std::optional<Matrix> matrixOf(NativeLowering& l, const View& v, int64_t rows, int64_t columns, bool copies) {
+  const View view = copies ? copiedMatrix(l, v, rows, columns) : v;
+  const auto form = matrixForm(EmittedArithmetic{l.b}, view, copies ? 0 : rows, copies ? 1 : columns);
+  if (!form) return std::nullopt;
+  return Matrix{view.base, form->leading, form->transposed, view};
 }
 
 class MatmulLowering {
@@ -149,30 +142,31 @@ class MatmulLowering {
     });
   }
 
-  void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const View& lhs, const View& given,
+  void product(const ProductSide& lhsSide, const ProductSide& rhsSide, const View& lhs, const View& rhs,
                const View& result) {
     const ProductPlan* some = plan_.neededRows ? next() : nullptr;
     const ProductPlan* whole = next();
     if (!whole || (plan_.neededRows && !some)) return;
-    Matrix a = matrixOf(l_, readableMatrix(l_, lhs, lhsSide.free, lhsSide.contracting));
-    if (whole->shape.roundsB && a.transposed)
-      a = matrixOf(l_, copiedMatrix(l_, lhs, lhsSide.free, lhsSide.contracting));
-    const MatrixOperand right = readableMatrix(l_, given, rhsSide.contracting, rhsSide.free);
-    const View& rhs = right.view;
-    const Matrix b = matrixOf(l_, right);
+    const auto left = matrixOf(l_, lhs, lhsSide.free, lhsSide.contracting, whole->copiesA);
+    const auto right = matrixOf(l_, rhs, rhsSide.contracting, rhsSide.free, whole->copiesB);
+    if (!left || !right) {
+      status_ = unsupported(kOtherPlan);
+      return;
+    }
+    const Matrix &a = *left, &b = *right;
     // The last dimensions of the result are the free ones of the left operand, then of the right one.
     Reg leading = lhsSide.free < 0 ? l_.index(whole->shape.n) : result.strides[resultRow_];
-    const auto all = [&] { emitMatrices(*whole, a, b, rhs, result, leading); };
+    const auto all = [&] { emitMatrices(*whole, a, b, result, leading); };
     if (!some) {
       all();
       return;
     }
     const auto rowsFrom = [&](Reg row) {
-      const Matrix from{elementAt(l_.b, some->shape.a, a.base, l_.b.CreateMul(row, a.leading)), a.leading,
-                        a.transposed};
+      const Matrix from{elementAt(l_.b, some->shape.a, a.base, l_.b.CreateMul(row, a.leading)), a.leading, a.transposed,
+                        a.view};
       View to = result;
       to.base = elementAt(l_.b, some->shape.c, result.base, l_.b.CreateMul(row, leading));
-      emitMatrices(*some, from, b, rhs, to, leading);
+      emitMatrices(*some, from, b, to, leading);
     };
     const int64_t rows = whole->shape.m, chunk = plan_.rowsOfChunk;
     const auto needed = rowBounds(l_, *plan_.neededRows, rows);
@@ -196,8 +190,7 @@ class MatmulLowering {
     return nullptr;
   }
 
-  void emitMatrices(const ProductPlan& plan, const Matrix& a, const Matrix& b, const View& rhs, const View& result,
-                    Reg leading) {
+  void emitMatrices(const ProductPlan& plan, const Matrix& a, const Matrix& b, const View& result, Reg leading) {
     if (a.transposed != plan.shape.transposedA || b.transposed != plan.shape.transposedB) {
       status_ = unsupported(kOtherPlan);
       return;
@@ -205,37 +198,37 @@ class MatmulLowering {
     if (plan.isSkinny())
       emitSkinnyGemm(
           l_, plan,
-          {plan.shape, a.base, a.leading, {{b.base, rhs.hints.nextStepOffset}}, b.leading, result.base, leading});
+          {plan.shape, a.base, a.leading, {{b.base, b.view.hints.nextStepOffset}}, b.leading, result.base, leading});
     else
-      emitPacked(plan, a, b, rhs, result, leading);
+      emitPacked(plan, a, b, result, leading);
   }
 
-  void emitPacked(const ProductPlan& product, const Matrix& a, const Matrix& b, const View& rhs, const View& result,
-                  Reg leading) {
+  void emitPacked(const ProductPlan& product, const Matrix& a, const Matrix& b, const View& result, Reg leading) {
+    const ReuseInfo& reuse = b.view.reuse;
     const GemmShape& shape = product.shape;
     const GemmPlan& plan = product.packed().gemm;
     llvm::Function* gemm = emitGemm(l_.module, plan);
     const auto workspace = l_.arena.allocate(plan.packedBytes);
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
-    if (shape.cachesPackedB && !rhs.reuse.isInvariant) {
+    if (shape.cachesPackedB && !reuse.isInvariant) {
       status_ = unsupported(kOtherPlan);
       return;
     }
     GemmArguments arguments{a.base, a.leading, b.base, b.leading, result.base, leading, work};
     if (shape.cachesPackedB) {
-      const NativeLowering::PackedB& kept = packedBPlace(rhs, b, shape, plan);
+      const NativeLowering::PackedB& kept = packedBPlace(b, shape, plan);
       Reg place =
           l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(kept.place->offset));
       Reg from = kept.from;
-      if (rhs.reuse.block) {
-        place = l_.b.CreatePtrAdd(place, l_.b.CreateMul(rhs.reuse.block, l_.index(plan.packedCacheBytes)));
-        from = l_.b.CreateInBoundsGEP(l_.b.getPtrTy(), from, rhs.reuse.block);
+      if (reuse.block) {
+        place = l_.b.CreatePtrAdd(place, l_.b.CreateMul(reuse.block, l_.index(plan.packedCacheBytes)));
+        from = l_.b.CreateInBoundsGEP(l_.b.getPtrTy(), from, reuse.block);
       }
       arguments.packedB = place;
       arguments.isPacked = l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), from), b.base);
-      l_.b.CreateStore(
-          l_.b.CreateSelect(rhs.reuse.isInvariant, b.base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())), from);
+      l_.b.CreateStore(l_.b.CreateSelect(reuse.isInvariant, b.base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())),
+                       from);
     }
     View row;  // owns a copy until the call
     if (shape.addsRow) {
@@ -251,12 +244,16 @@ class MatmulLowering {
                        const std::vector<View>& blocks, const View& result) {
     const ProductPlan* plan = next();
     if (!plan) return;
-    std::vector<MatrixOperand> all;
-    for (const View& block : blocks) all.push_back(readableMatrix(l_, block, rhsSide.contracting, rhsSide.free));
-    const Matrix a = matrixOf(l_, readableMatrix(l_, lhs, lhsSide.free, lhsSide.contracting)),
-                 first = matrixOf(l_, all.front());
-    RowProduct p{plan->shape, a.base, a.leading, {}, first.leading, result.base, result.strides[0]};
-    for (const MatrixOperand& block : all) p.b.push_back({block.view.base, block.view.hints.nextStepOffset});
+    const auto a = matrixOf(l_, lhs, lhsSide.free, lhsSide.contracting, plan->copiesA);
+    std::vector<std::optional<Matrix>> all;
+    for (const View& block : blocks)
+      all.push_back(matrixOf(l_, block, rhsSide.contracting, rhsSide.free, plan->copiesB));
+    if (!a || llvm::is_contained(all, std::nullopt)) {
+      status_ = unsupported(kOtherPlan);
+      return;
+    }
+    RowProduct p{plan->shape, a->base, a->leading, {}, all.front()->leading, result.base, result.strides[0]};
+    for (const auto& block : all) p.b.push_back({block->base, block->view.hints.nextStepOffset});
     emitSkinnyGemm(l_, *plan, p);
   }
 
@@ -278,8 +275,8 @@ class MatmulLowering {
     }
   }
 
-  NativeLowering::PackedB& packedBPlace(const View& rhs, const Matrix& b, const GemmShape& shape,
-                                        const GemmPlan& plan) {
+  NativeLowering::PackedB& packedBPlace(const Matrix& b, const GemmShape& shape, const GemmPlan& plan) {
+    const View& rhs = b.view;
     const std::string key =
         fmt::format("{} {} {} {}x{} {}x{} {} {} {} {}", rhs.memory, constantOf(b.leading).value_or(-1),
                     shape.transposedB, shape.k, shape.n, plan.blockDepth, plan.tileColumns, plan.mayUseUnpackedB,

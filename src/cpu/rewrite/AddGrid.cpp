@@ -24,8 +24,8 @@ namespace {
 constexpr int64_t kPartBytes = 512 << 10, kProductPartBytes = 64 << 10;
 /// The most steps per core; more would not balance the cores better. Chosen, not measured.
 constexpr int64_t kPartsPerCore = 4;
-/// Blocks have a multiple of so many rows, or of so many elements of a single row, if possible: whole tiles of a
-/// product, and whole cache lines.
+/// Blocks have, if possible, a multiple of this many rows (whole tiles of a product), or, of a single row, of this many
+/// elements (whole cache lines). Chosen, not measured.
 constexpr int64_t kRowStep = 8, kElementStep = 1024;
 
 int numProducts(const KernelPackage& package) {

@@ -1,5 +1,9 @@
 #include "driver/time/Known.h"
 
+#include <algorithm>
+#include <functional>
+#include <set>
+
 #include "plain/PlainEvaluators.h"
 
 namespace smalti::driver {
@@ -79,7 +83,24 @@ class Evaluation {
     return Evaluation(program_, *callee, inner).run(callee->ops);
   }
 
+  /// Whether the values that the op's regions take from outside are known. Those of the regions themselves are not yet.
+  bool knowsOuterValues(const Op& op) {
+    std::set<ValueId> inside;
+    const std::function<bool(const Op&)> known = [&](const Op& o) {
+      inside.insert(o.results.begin(), o.results.end());
+      return std::ranges::all_of(o.regions, [&](const Block& region) {
+        inside.insert(region.arguments.begin(), region.arguments.end());
+        return std::ranges::all_of(region.ops, [&](const Op& each) {
+          return std::ranges::all_of(each.operands, [&](ValueId v) { return inside.contains(v) || of(v); }) &&
+                 known(each);
+        });
+      });
+    };
+    return known(op);
+  }
+
   Results plain(const Op& op, std::vector<Array> operands) {
+    if (!knowsOuterValues(op)) return std::nullopt;
     std::vector<ArrayType> types;
     for (const ValueId v : op.results) {
       types.push_back(function_.values[static_cast<size_t>(v)]);

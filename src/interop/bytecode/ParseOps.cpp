@@ -66,16 +66,17 @@ class OpParser {
               fmt::format("{} regions", n));
     if (c_.ok() && depth >= kMaxRegionDepth)
       c_.fail("SM2106", "ops are nested too deeply", fmt::format("at most {} levels", kMaxRegionDepth));
-    const bool inSection = r.isolated && model_.version >= kIsolatedSections;
-    for (uint64_t i = 0; i < n && c_.ok(); ++i) {
-      if (!inSection) {
-        r.regions.push_back(region(depth + 1));
-        continue;
-      }
-      OpParser inner(section(), model_);
-      r.regions.push_back(inner.region(depth + 1));
-      inner.expectEnd("a region's section");
+    const bool inSection = n > 0 && r.isolated && model_.version >= kIsolatedSections;
+    if (!inSection) {
+      regions(r, n, depth);
+      return;
     }
+    OpParser inner(section(), model_);  // one section holds all regions of the op
+    inner.regions(r, n, depth);
+    inner.expectEnd("the section of an op's regions");
+  }
+  void regions(OpRecord& r, uint64_t count, int depth) {
+    for (uint64_t i = 0; i < count && c_.ok(); ++i) r.regions.push_back(region(depth + 1));
   }
 
   Cursor section() {

@@ -16,7 +16,7 @@ namespace {
           .message = fmt::format("If `grid_spec` is specified, then `{}` must be empty", field),
           .place = {},
           .need = fmt::format("`{}` in one place", field),
-          .have = "it is given in the call and a grid_spec is too",
+          .have = "the call has both it and a grid_spec",
           .help = "move it into the grid_spec"});
 }
 

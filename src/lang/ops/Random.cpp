@@ -238,7 +238,8 @@ Array sample_block(const std::function<Array(const Key&, const Shape&)>& sampler
                   .need = "as many axes everywhere, and tile sizes that divide the block's",
                   .have = fmt::format("block [{}], tile [{}], total [{}]", fmt::join(block_size, ", "),
                                       fmt::join(tile_size, ", "), fmt::join(total_size, ", ")),
-                  .help = "choose a tile size that divides every block size the numbers shall not depend on"});
+                  .help = "choose a tile size that divides every block size that you will use, so that the numbers do "
+                          "not depend on it"});
   if (block_index.empty())
     for (size_t d = 0; d < rank; ++d) block_index.emplace_back(program_id(static_cast<int>(d), at), at);
   // The tiles of the block from this axis on; `before`: the row-major number so far.

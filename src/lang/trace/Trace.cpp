@@ -242,7 +242,7 @@ TracedFunction Trace::finish(std::vector<Array> results) {
 void checkHasValue(const Array& array) {
   if (array.is_traced() || array.data() || array.elements() == 0) return;
   refuse({.code = "SM6118",
-          .message = "an Array without a value is used",
+          .message = "an Array is used before it has a value",
           .place = {},
           .need = "an array that was assigned",
           .have = "Array()",

@@ -87,7 +87,7 @@ WRONG_PROGRAM(operand_of_another_dtype) {
   call(pl::zeros({8, 128}, pl::bf16));
 }
 
-// error[SM6118]: an Array without a value is used
+// error[SM6118]: an Array is used before it has a value
 //   --> test/errors/lang/Calls.cpp:97:84
 //    97 | WRONG_PROGRAM(operand_without_a_value) { pl::pallas_call(copy, {.out_shape = kOut})(pl::Array()); }
 //       |                                                                                    ^

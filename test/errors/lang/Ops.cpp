@@ -282,7 +282,7 @@ WRONG_PROGRAM(randint_of_floats) { pl::randint(pl::random_key(0), {8, 128}, 0, 1
 //       |                   ^
 //   need: as many axes everywhere, and tile sizes that divide the block's
 //   have: block [16, 128], tile [12, 128], total [64, 128]
-//   help: choose a tile size that divides every block size the numbers shall not depend on
+//   help: choose a tile size that divides every block size that you will use, so that the numbers do not depend on it
 WRONG_PROGRAM(tiles_that_do_not_make_up_a_block) {
   pl::sample_block([](const pl::Key& key, const pl::Shape& shape) { return pl::uniform(key, shape); },
                    pl::random_key(0), {16, 128}, {12, 128}, {64, 128}, {0, 0});

@@ -52,7 +52,7 @@ WRONG_PROGRAM(specs_for_more_outputs) { run({.grid = {8}, .in_specs = {kRows}, .
 //    58 |   run({.grid_spec = pl::GridSpec{.grid = {8}, .in_specs = {kRows}, .out_specs = {kRows}}, .grid = {8}});
 //       |      ^
 //   need: `grid` in one place
-//   have: it is given in the call and a grid_spec is too
+//   have: the call has both it and a grid_spec
 //   help: move it into the grid_spec
 WRONG_PROGRAM(grid_given_twice) {
   run({.grid_spec = pl::GridSpec{.grid = {8}, .in_specs = {kRows}, .out_specs = {kRows}}, .grid = {8}});
@@ -63,7 +63,7 @@ WRONG_PROGRAM(grid_given_twice) {
 //    69 |   run({.grid_spec = pl::GridSpec{.grid = {8}}, .scratch_shapes = {pl::vmem({8, 128}, pl::f32)}});
 //       |      ^
 //   need: `scratch_shapes` in one place
-//   have: it is given in the call and a grid_spec is too
+//   have: the call has both it and a grid_spec
 //   help: move it into the grid_spec
 WRONG_PROGRAM(scratch_given_twice) {
   run({.grid_spec = pl::GridSpec{.grid = {8}}, .scratch_shapes = {pl::vmem({8, 128}, pl::f32)}});
@@ -74,7 +74,7 @@ WRONG_PROGRAM(scratch_given_twice) {
 //    79 | WRONG_PROGRAM(prefetch_given_twice) { run({.grid_spec = pl::GridSpec{.grid = {8}}, .num_scalar_prefetch = 1}); }
 //       |                                          ^
 //   need: `num_scalar_prefetch` in one place
-//   have: it is given in the call and a grid_spec is too
+//   have: the call has both it and a grid_spec
 //   help: move it into the grid_spec
 WRONG_PROGRAM(prefetch_given_twice) { run({.grid_spec = pl::GridSpec{.grid = {8}}, .num_scalar_prefetch = 1}); }
 

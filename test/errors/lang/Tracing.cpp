@@ -64,7 +64,7 @@ WRONG_PROGRAM(value_leaked_out_of_when) {
       {.grid = {2}});
 }
 
-// error[SM6118]: an Array without a value is used
+// error[SM6118]: an Array is used before it has a value
 //   --> test/errors/lang/Tracing.cpp:78:23
 //    78 |     o[_] = total + x[_];
 //       |                       ^
@@ -79,7 +79,7 @@ WRONG_PROGRAM(array_without_a_value) {
   });
 }
 
-// error[SM6118]: an Array without a value is used
+// error[SM6118]: an Array is used before it has a value
 //   --> test/errors/lang/Tracing.cpp:89:55
 //    89 | WRONG_PROGRAM(array_without_a_value_outside) { pl::exp(pl::Array()); }
 //       |                                                       ^

@@ -22,7 +22,8 @@ TEST(Array, AReshapeKeepsTheElements) {
   EXPECT_EQ(array->reshaped({6})->data(), array->data());
   const auto wrong = array->reshaped({4});
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().str(), "error[SM1010]: cannot see i8[2,3] as i8[4]\n  need: 6 elements\n  have: shape [4]\n");
+  EXPECT_EQ(wrong.error().str(),
+            "error[SM1010]: cannot reshape i8[2,3] to i8[4]\n  need: 6 elements\n  have: shape [4]\n");
 }
 
 TEST(Array, CopiesShareAndClonesDoNot) {

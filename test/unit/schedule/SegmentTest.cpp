@@ -64,7 +64,7 @@ TEST(Segment, AStoreOverTheSameElementsThatAreLoadedJoins) {
   EXPECT_EQ(body.plan().nests.size(), 1u);
 }
 
-TEST(Segment, AStoreOverOtherElementsOfWhatIsLoadedDoesNot) {
+TEST(Segment, AStoreOverOtherElementsThanThoseLoadedDoesNotJoin) {
   TextBody body(load("a", "x", "%z", 4) + "%b = arith.addf %a, %a : vector<4x128xf32>\n" + store("b", "x", "%i", 4));
   const Segment s = body.plan();
   EXPECT_EQ(s.nests.size(), 2u);

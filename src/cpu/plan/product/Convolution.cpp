@@ -7,10 +7,10 @@
 namespace smalti::cpu {
 namespace {
 
-/// Most window positions. A copy is emitted for each, so more would bloat the code for little gain. Chosen, not
+/// The most window positions. A copy is emitted for each, so more would bloat the code for little gain. Chosen, not
 /// measured.
 constexpr int64_t kMaxTaps = 64;
-/// Most bytes of the copies. Chosen, not measured.
+/// The most bytes of the copies. Chosen, not measured.
 constexpr int64_t kMaxWindowBytes = 64 << 20;
 
 /// The dimensions in another order.

@@ -13,7 +13,7 @@ namespace {
 
 /// Row stride of B, in bytes, from which rows share so few cache sets that panels are copied. A panel that is cached
 /// for later products is always copied, unless B already has the packed layout.
-constexpr int64_t kInPlaceBelowBytes = 2048;
+constexpr int64_t kUnpackedBelowBytes = 2048;
 /// The number of panels of B, and of values of k, from which packing A by tiles pays off.
 constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
 
@@ -105,7 +105,7 @@ bool blocksForL1(const GemmShape& s, const Processor& p) {
 
 /// Values of k in a block. Tiles of few columns use a panel of B up so fast that it should stay in L1: three quarters
 /// of L1, or five sixths if the tile is wide.
-int64_t depthOf(const Layout& l, const Processor& p) {
+int64_t chooseBlockDepth(const Layout& l, const Processor& p) {
   int64_t words = kMaxChain;
   if (p.vectorRegisters < 32)
     words = std::min(words, p.l1Bytes * 3 / 4 / (kFewVectors * p.vectorBytes));
@@ -127,21 +127,17 @@ void choosePacking(Layout& l, const Processor& p) {
               s.n >= kPanelsForA * l.columns() && s.k >= kDepthForA;
   l.packA |= l.panelsA;
   if (plain && ((s.b == DType::f32 && l.elementB == PackedElement::f32) || s.b == DType::i32)) {
-    l.inPlaceBelow = s.cachesPackedB ? 4 * l.columns() + 1 : kInPlaceBelowBytes;
+    l.unpackedBelowBytes = s.cachesPackedB ? 4 * l.columns() + 1 : kUnpackedBelowBytes;
     l.mayUseUnpackedB = blocksForL1(s, p);
   }
 }
-
-/// The most bytes of packed panels of B, which other cores' blocks share the last-level cache with.
-constexpr int64_t kMaxPackedBlockBytes = 8 << 20;
 
 void chooseBlocks(Layout& l, const Processor& p) {
   const GemmShape& s = l.shape;
   const int64_t rowBytes = 4 * std::max<int64_t>(l.words(l.blockDepth), 1);
   // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
   const int64_t step = s.transposedA ? std::lcm<int64_t>(l.rows, l.columns()) : l.rows;
-  // A block of A takes two fifths of L2; panels of B and rows of C pass through the rest.
-  l.blockRows = equalParts(s.m, std::max(step, p.l2Bytes * 2 / 5 / rowBytes / step * step), step);
+  l.blockRows = equalParts(s.m, std::max(step, bytesForA(p) / rowBytes / step * step), step);
   l.keepPackedB = s.cachesPackedB || l.blockRows < s.m;
   const int64_t blockBytes = std::min(p.l3Bytes / 8, kMaxPackedBlockBytes);
   const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
@@ -211,7 +207,7 @@ Layout layOut(const GemmShape& shape, const Processor& processor) {
   l.lanes = processor.lanes(4);
   l.nativeHalf = !processor.isX86() || processor.vectorBytes > 16;
   chooseProduct(l, processor);
-  l.blockDepth = depthOf(l, processor);
+  l.blockDepth = chooseBlockDepth(l, processor);
   chooseTile(l, processor);
   choosePacking(l, processor);
   chooseBlocks(l, processor);

@@ -30,15 +30,15 @@ struct Layout {
   int lanes = 4;                                            ///< words per vector
   int rows = 1, vectors = 1;                                ///< register tile: rows × (vectors · lanes) columns
   int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;  ///< of C and k; a multiple of the tile, or the whole size
-  bool packA = false;             ///< to [rows][words] of `strideA` bytes, or when transposed to [words][rows]
-  bool panelsA = false;           ///< packed by tiles instead, to [tile][words][rows]
-  bool packB = false;             ///< to panels [words][columns of a tile]
-  bool keepPackedB = false;       ///< all panels of a block are kept for the following blocks of rows
-  bool prefetchesC = false;       ///< tiles take so long that prefetching C and the next rows of A first costs nothing
-  int64_t inPlaceBelow = 0;       ///< rows of B with a smaller stride in bytes are read in place despite `packB`
-  bool mayUseUnpackedB = false;   ///< also others that do not share sets of L1: packsRowsOfB()
-  bool packsInFirstTile = false;  ///< a panel of B is packed by its first tile, whose multiplications hide it
-  int unroll = 1;                 ///< words of k in a body of a micro-kernel
+  bool packA = false;              ///< to [rows][words] of `strideA` bytes, or when transposed to [words][rows]
+  bool panelsA = false;            ///< packed by tiles instead, to [tile][words][rows]
+  bool packB = false;              ///< to panels [words][columns of a tile]
+  bool keepPackedB = false;        ///< all panels of a block are kept for the following blocks of rows
+  bool prefetchesC = false;        ///< tiles take so long that prefetching C and the next rows of A first costs nothing
+  int64_t unpackedBelowBytes = 0;  ///< rows of B with a smaller stride in bytes are read in place despite `packB`
+  bool mayUseUnpackedB = false;    ///< also others that do not share sets of L1: packsRowsOfB()
+  bool packsInFirstTile = false;   ///< a panel of B is packed by its first tile, whose multiplications hide it
+  int unroll = 1;                  ///< words of k in a body of a micro-kernel
   bool unrollsLastRows = true, unrollsLastColumns = true;  ///< also micro-kernels for what remains of C
   int biasFactor = 0;            ///< i8Dot of operands of the same signedness: accumulators start at this · Σ a
   bool nativeHalf = true;        ///< f16 → f32 is an instruction
@@ -56,10 +56,15 @@ struct Layout {
 };
 Layout layOut(const GemmShape&, const Processor&);
 
-/// Rows of C from which packing B pays off.
+/// Rows of C from which packing B pays off. Fitted with the GEMM rows of `./do bench cpu` on the processor that
+/// docs/performance.md names.
 inline constexpr int64_t kPackRows = 16;
-/// Products summed in one chain of f32 additions; longer ones lose accuracy.
+/// The most f32 additions in one chain: longer ones lose accuracy. Chosen, not measured.
 inline constexpr int64_t kMaxChain = 1024;
+/// The most bytes of packed panels of B, which other cores' blocks share the last-level cache with.
+inline constexpr int64_t kMaxPackedBlockBytes = 8 << 20;
+/// The part of L2 that a block of A takes; panels of B and rows of C pass through the rest. Source: as kPackRows.
+inline int64_t bytesForA(const Processor& p) { return p.l2Bytes * 2 / 5; }
 /// The size of parts of at most `most`, as equal as multiples of `step` allow.
 int64_t equalParts(int64_t total, int64_t most, int64_t step);
 
@@ -68,9 +73,9 @@ int64_t equalParts(int64_t total, int64_t most, int64_t step);
 template <class Ops, class Bytes>
 auto packsRowsOfB(const Ops& ops, const Layout& l, Bytes rowBytes) {
   constexpr int64_t kPageBytes = 4096;       // rows with this stride share sets of L1
-  constexpr int64_t kMinStrideBytes = 1024;  // a smaller stride means few columns: packing is cheap, and often cached
+  constexpr int64_t kMinStrideBytes = 1024;  // smaller: few columns, packing is cheap and often cached; as kPackRows
   if (!l.packB) return ops.constant(false);
-  auto packs = l.inPlaceBelow ? ops.isAtLeast(rowBytes, l.inPlaceBelow) : ops.constant(true);
+  auto packs = l.unpackedBelowBytes ? ops.isAtLeast(rowBytes, l.unpackedBelowBytes) : ops.constant(true);
   if (!l.mayUseUnpackedB) return packs;
   auto offPages = ops.logicalNot(ops.isMultipleOf(rowBytes, kPageBytes));
   auto spread = ops.logicalAnd(ops.isMultipleOf(rowBytes, kLineBytes), offPages);

@@ -10,9 +10,9 @@ namespace {
 // Fitted with `./do bench cpu` on the processor that docs/performance.md names.
 
 /// Rows of C from which on packing B is less than a hundredth of the work, so that it is not cached.
-constexpr int64_t kMaxRowsToKeep = 512;
+constexpr int64_t kMaxRowsToCacheB = 512;
 /// The most bytes of packed B that are cached.
-constexpr int64_t kMaxKeptBytes = 8 << 20;
+constexpr int64_t kMaxPackedCacheBytes = 8 << 20;
 /// Bytes of a page. Hardware prefetching stops at its end, so shorter streams gain nothing.
 constexpr int64_t kPageBytes = 4 << 10;
 /// How far rows of B are prefetched.
@@ -67,16 +67,16 @@ PacksB choosePacking(const ProductFacts& f, const GemmPlan& plan) {
   if (plan.usesTiles()) return PacksB::always;
   const Layout& layout = std::get<Layout>(plan.layout);
   if (!layout.packB) return PacksB::never;
-  if (!layout.inPlaceBelow && !layout.mayUseUnpackedB) return PacksB::always;
+  if (!layout.unpackedBelowBytes && !layout.mayUseUnpackedB) return PacksB::always;
   if (!f.rowBytesOfB) return PacksB::byDistance;
   return packsRowsOfB(layout, *f.rowBytesOfB) ? PacksB::always : PacksB::never;
 }
 
 bool cachesPackedB(const ProductFacts& f, GemmShape shape, const Processor& p) {
-  if (f.reusedBlocksOfB == 0 || shape.m >= kMaxRowsToKeep) return false;
+  if (f.reusedBlocksOfB == 0 || shape.m >= kMaxRowsToCacheB) return false;
   shape.cachesPackedB = true;
   const GemmPlan plan = planGemm(shape, p);
-  return choosePacking(f, plan) != PacksB::never && plan.packedCacheBytes * f.reusedBlocksOfB <= kMaxKeptBytes;
+  return choosePacking(f, plan) != PacksB::never && plan.packedCacheBytes * f.reusedBlocksOfB <= kMaxPackedCacheBytes;
 }
 
 std::string_view describe(Strategy strategy) {
@@ -163,6 +163,10 @@ std::string text(const ProductPlan& p) {
   const GemmShape& s = p.shape;
   std::string text = fmt::format("{}x{}x{} {}·{}→{}", s.m, s.n, s.k, name(s.a), name(s.b), name(s.c));
   if (!p.of.empty()) text += " of " + p.of;
+  const std::string copies = p.copiesA && p.copiesB ? ", A and B copied"
+                             : p.copiesA            ? ", A copied"
+                             : p.copiesB            ? ", B copied"
+                                                    : "";
   if (p.isSkinny()) {
     text += fmt::format(": {}", describe(p.strategy()));
     if (p.blocksOfB > 1)
@@ -172,7 +176,7 @@ std::string text(const ProductPlan& p) {
     if (s.roundsB) text += ", B rounded to bf16";
     if (p.bf16Pairs) text += ", bf16 pairs";
   }
-  return text + std::visit([&](const auto& division) { return describe(division, s); }, p.division);
+  return text + std::visit([&](const auto& division) { return describe(division, s); }, p.division) + copies;
 }
 
 }  // namespace smalti::cpu

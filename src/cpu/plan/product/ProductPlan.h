@@ -51,8 +51,9 @@ struct PackedPlan {
 };
 
 struct ProductPlan {
-  GemmShape shape;   ///< `cachesPackedB` as decided
-  std::string of{};  ///< the op that the product is part of; empty: it is a tpu.matmul
+  GemmShape shape;                        ///< `cachesPackedB` as decided
+  std::string of{};                       ///< the op that the product is part of; empty: it is a tpu.matmul
+  bool copiesA = false, copiesB = false;  ///< the operand's matrix is copied first: products cannot read it in place
 
   // ---- skinny products read B once, in place
   int64_t blocksOfB = 1;

@@ -30,7 +30,6 @@ bool usesTiles(const GemmShape& s, const Processor& p) {
 }
 
 TileLayout layOutTiles(const GemmShape& s, const Processor& p) {
-  constexpr int64_t kLine = 64;
   TileLayout l{.shape = s};
   l.group = isByte(s.b) ? 4 : 2;
   l.planes = s.a == DType::f32 ? 3 : 1;
@@ -39,7 +38,7 @@ TileLayout layOutTiles(const GemmShape& s, const Processor& p) {
   const int64_t steps = ceilDiv(l.blockDepth, step), rowBytes = 4 * kTileLanes * steps;
   l.packA = l.planes > 1 || s.k % step != 0;
   constexpr int64_t kRows = 2 * kTileRows;
-  const int64_t mostRows = p.l2Bytes * 2 / 5 / (rowBytes * l.planes) / kRows * kRows;
+  const int64_t mostRows = bytesForA(p) / (rowBytes * l.planes) / kRows * kRows;
   l.blockRows = equalParts(s.m, std::max(mostRows, kRows), kRows);
   l.keepPackedB = s.cachesPackedB || l.blockRows < s.m;
   l.panelBytes = steps * kTileRows * kPanelRowBytes;
@@ -47,14 +46,14 @@ TileLayout layOutTiles(const GemmShape& s, const Processor& p) {
     l.finiteB = l.panelBytes;
     l.panelBytes *= 2;
   }
-  const int64_t mostPanels = std::max<int64_t>(1, std::min<int64_t>(p.l3Bytes / 8, 8 << 20) / l.panelBytes);
+  const int64_t mostPanels = std::max<int64_t>(1, std::min(p.l3Bytes / 8, kMaxPackedBlockBytes) / l.panelBytes);
   l.blockColumns = l.keepPackedB && !s.cachesPackedB ? equalParts(s.n, mostPanels * kPanelColumns, kPanelColumns) : s.n;
   const int64_t panels = ceilDiv(l.blockColumns, kPanelColumns);
   if (s.cachesPackedB) l.packedCacheBytes = ceilDiv(s.k, l.blockDepth) * panels * l.panelBytes;
   l.offsetA = s.cachesPackedB ? 0 : l.keepPackedB ? panels * l.panelBytes : l.panelBytes;
   l.workspaceBytes = l.offsetA;
   if (l.packA) {
-    l.strideA = rowBytes + kLine;  // rows begin in different cache sets
+    l.strideA = rowBytes + kLineBytes;  // rows begin in different cache sets
     l.planeBytes = roundUp(l.blockRows, kTileRows) * l.strideA;
     l.workspaceBytes += l.planes * l.planeBytes;
   }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "driver/term/Table.h"
+#include "ir/Types.h"
 
 namespace smalti::driver {
 namespace {
@@ -21,7 +22,7 @@ std::string notesOf(const cpu::BlockPlan& b, const cpu::BlockLocality& locality)
   if (b.tracksBlock) notes.push_back("fetched when the block changes");
   if (locality.prefetchesNext) notes.push_back("next block prefetched");
   if (const auto& reuse = locality.reuse)
-    notes.push_back(reuse->empty() ? "same block soon" : "same blocks soon, dimension " + dimensions(*reuse));
+    notes.push_back(reuse->empty() ? "block reused soon" : "blocks reused soon, dimension " + dimensions(*reuse));
   if (locality.isInDram) notes.push_back("larger than the caches");
   if (locality.isNonTemporal) notes.push_back("non-temporal stores of aligned lines");
   return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
@@ -60,6 +61,24 @@ Json valuesJson(const cpu::NestSummary& n) {
   Json all = Json::array();
   for (const cpu::NestValue& v : n.values)
     all.push_back({{"op", v.op}, {"dtype", name(v.dtype)}, {"shape", v.shape}, {"reuses_buffer", v.reusesBuffer}});
+  return all;
+}
+
+/// "f32[8,?]"
+std::string typeText(const cpu::CopySummary& c) {
+  std::vector<std::string> sizes;
+  for (const int64_t size : c.shape) sizes.push_back(size == kDynamicSize ? "?" : std::to_string(size));
+  return fmt::format("{}[{}]", name(c.dtype), fmt::join(sizes, ","));
+}
+std::string notesOf(const cpu::CopySummary& c) {
+  std::vector<std::string> notes;
+  if (c.isRemote) notes.push_back("to another device");
+  if (c.isPacked) notes.push_back("elements of another width");
+  return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
+}
+Json sizesJson(const Shape& shape) {
+  Json all = Json::array();
+  for (const int64_t size : shape) all.push_back(size == kDynamicSize ? Json(nullptr) : Json(size));
   return all;
 }
 
@@ -106,6 +125,7 @@ Json productJson(const cpu::ProductSummary& p) {
            {"k", s.k},
            {"dtypes", {name(s.a), name(s.b), name(s.c)}},
            {"transposed", {s.transposedA, s.transposedB}},
+           {"copied", {p.copiesA, p.copiesB}},
            {"accumulates", s.accumulate},
            {"in_place", p.isInPlace},
            {"stores_added", p.storesAdded},
@@ -178,6 +198,12 @@ std::string planText(const cpu::KernelPlan& plan) {
                  notesOf(n)});
     text += "\n" + table.str(false, 2);
   }
+  if (!plan.copies.empty()) {
+    term::Table table({{"", term::Align::right}, {"copies"}, {"within"}, {"notes"}});
+    for (const cpu::CopySummary& c : plan.copies)
+      table.add({std::to_string(c.position), typeText(c), orDash(c.within), notesOf(c)});
+    text += "\n" + table.str(false, 2);
+  }
   if (!plan.interpreted.empty()) {
     term::Table table({{"", term::Align::right}, {"interpreted"}, {"within"}});
     for (const cpu::InterpretedOp& op : plan.interpreted)
@@ -188,7 +214,8 @@ std::string planText(const cpu::KernelPlan& plan) {
 }
 
 Json planJson(const cpu::KernelPlan& plan) {
-  Json operands = Json::array(), products = Json::array(), nests = Json::array(), interpreted = Json::array();
+  Json operands = Json::array(), products = Json::array(), nests = Json::array(), copies = Json::array(),
+       interpreted = Json::array();
   for (size_t i = 0; i < plan.grid.blocks.size(); ++i) {
     const cpu::BlockPlan& b = plan.grid.blocks[i];
     const cpu::BlockLocality& locality = plan.locality[i];
@@ -202,6 +229,13 @@ Json planJson(const cpu::KernelPlan& plan) {
     operands.push_back(std::move(row));
   }
   for (const cpu::ProductSummary& p : plan.products) products.push_back(productJson(p));
+  for (const cpu::CopySummary& c : plan.copies)
+    copies.push_back({{"position", c.position},
+                      {"within", c.within},
+                      {"dtype", name(c.dtype)},
+                      {"shape", sizesJson(c.shape)},
+                      {"remote", c.isRemote},
+                      {"packed", c.isPacked}});
   for (const cpu::InterpretedOp& op : plan.interpreted)
     interpreted.push_back({{"position", op.position}, {"within", op.within}, {"op", op.name}});
   for (const cpu::NestSummary& n : plan.nests)
@@ -233,6 +267,7 @@ Json planJson(const cpu::KernelPlan& plan) {
           {"operands", std::move(operands)},
           {"products", std::move(products)},
           {"nests", std::move(nests)},
+          {"copies", std::move(copies)},
           {"interpreted", std::move(interpreted)}};
 }
 

@@ -32,7 +32,7 @@ TEST(AxisDims, ElementwiseAxesAreFree) {
   EXPECT_EQ(freeAxes([](TextKernel& k, Val v) { return k.binary("arith.addf", v, v); }), kBoth);
 }
 
-TEST(AxisDims, AnAxisWhoseIndexIsUsedIsNot) {
+TEST(AxisDims, AnAxisWhoseIndexIsUsedIsNotFree) {
   const auto adds = [](int axis) {
     return [=](TextKernel& k, Val v) { return k.binary("arith.addf", v, k.splat(k.toFloat(k.id(axis)), {8, 128})); };
   };
@@ -40,7 +40,7 @@ TEST(AxisDims, AnAxisWhoseIndexIsUsedIsNot) {
   EXPECT_EQ(freeAxes(adds(1)), kRows);
 }
 
-TEST(AxisDims, AnAxisThatIsReducedIsNot) {
+TEST(AxisDims, AReducedAxisIsNotFree) {
   EXPECT_EQ(freeAxes([](TextKernel& k, Val v) {
               const Val zero = k.fresh("vector<8xf32>"), sum = k.fresh("vector<8xf32>"),
                         up = k.fresh("vector<8x1xf32>"), wide = k.fresh(kVector);
@@ -67,7 +67,7 @@ TEST(AxisDims, PlacesInABlockAreFixed) {
   EXPECT_EQ(freeAxes(counts(1)), kRows);
 }
 
-TEST(AxisDims, AnAxisThatMeetsAFixedBlockIsNot) {
+TEST(AxisDims, AnAxisThatMeetsAFixedBlockIsNotFree) {
   EXPECT_EQ(freeAxes([](TextKernel&, Val v) { return v; }, "%i, %c0"), kRows);
   EXPECT_EQ(freeAxes([](TextKernel&, Val v) { return v; }, "%c0, %j"), kColumns);
 }

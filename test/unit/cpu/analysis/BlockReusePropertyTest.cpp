@@ -84,7 +84,7 @@ bool repeatsInARun(const std::vector<Shape>& steps, const std::vector<size_t>& d
   return false;
 }
 
-TEST(BlockReuse, BlocksThatAreUsedAgainSoonAre) {
+TEST(BlockReuse, BlocksThatAreReusedSoonAreFound) {
   int sameBlock = 0, cycles = 0, none = 0;
   const auto check = [&] {
     const RandomGrid grid;

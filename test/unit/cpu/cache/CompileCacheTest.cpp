@@ -176,7 +176,7 @@ TEST_F(Cache, ClearingRemovesEntriesAndNothingElse) {
   EXPECT_EQ(files().size(), 2u);
 }
 
-TEST_F(Cache, HalfWrittenFilesOfKilledProcessesGo) {
+TEST_F(Cache, PartialFilesOfKilledProcessesAreRemoved) {
   const fs::path old = folder / (key + ".kernel.1.1.tmp"), fresh = folder / (key + ".kernel.2.1.tmp");
   write(old, "half");
   write(fresh, "half");

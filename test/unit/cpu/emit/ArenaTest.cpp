@@ -5,7 +5,7 @@
 namespace smalti::cpu {
 namespace {
 
-TEST(Arena, PlacesThatAreFreeAgainAreTaken) {
+TEST(Arena, FreedPlacesAreReused) {
   Arena arena;
   auto a = arena.allocate(100);
   const auto b = arena.allocate(64);
@@ -16,7 +16,7 @@ TEST(Arena, PlacesThatAreFreeAgainAreTaken) {
   EXPECT_EQ(arena.peakBytes(), 192);
 }
 
-TEST(Arena, AnUnusedPlaceIsOneThatNothingHadBefore) {
+TEST(Arena, AnUnusedPlaceIsNewMemory) {
   Arena arena;
   auto low = arena.allocate(64), high = arena.allocate(192);
   high.reset();

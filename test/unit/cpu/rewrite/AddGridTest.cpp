@@ -103,7 +103,7 @@ TEST(AddGrid, ALittleWorkStaysInOneStep) {
   EXPECT_THAT(addGrid(large, 16)->signature.grid, ElementsAre(16)) << "512 KiB a step";
 }
 
-TEST(AddGrid, ResultsThatNeedAllRowsAreNot) {
+TEST(AddGrid, ResultsThatNeedAllRowsAreNotDivided) {
   TextKernel k;
   const Val x = k.input({.array = {64, 32}}), o = k.output({.array = {64, 32}});
   const Val v = k.load(x);
@@ -111,7 +111,7 @@ TEST(AddGrid, ResultsThatNeedAllRowsAreNot) {
   EXPECT_FALSE(divideIntoSteps(k.package(), 4));
 }
 
-TEST(AddGrid, AResultThatEveryStepWouldWriteIsNot) {
+TEST(AddGrid, AResultThatEveryStepWouldWriteIsNotDivided) {
   TextKernel k;
   const Val x = k.input({.array = {64, 32}}), w = k.input({.array = {1, 32}}), o = k.output({.array = {64, 32}}),
             same = k.output({.array = {1, 32}});

@@ -120,7 +120,7 @@ class MaskedMatmul {
   TextKernel k;
 };
 
-TEST(EdgeMasks, TheSumIsOneStepWithoutThem) {
+TEST(EdgeMasks, TheReductionIsOneStepWithoutMasks) {
   for (const std::string dtype : {"f32", "bf16", "i8"}) {
     const MaskedMatmul matmul({.dtype = dtype});
     const auto made = matmul.made();
@@ -164,7 +164,7 @@ TEST(EdgeMasks, OthersStay) {
   same(ones.k, ones.operands());
 }
 
-TEST(EdgeMasks, WhatIsReadWithoutOneKeepsTheSteps) {
+TEST(EdgeMasks, AnUnmaskedReadKeepsTheSteps) {
   const MaskedMatmul left({.masksRight = false});
   EXPECT_FALSE(dropEdgeMasks(left.k.package()));
   const auto checked = compileChecked(left.k.package(), {});

@@ -96,7 +96,7 @@ class MatmulKernel {
   Val x, y, o, acc;
 };
 
-TEST(RetileMatmulGrid, TheSumIsOneStepAndTheAccumulatorGoes) {
+TEST(RetileMatmulGrid, TheReductionIsOneStepAndTheAccumulatorIsRemoved) {
   MatmulKernel matmul({});
   const auto made = matmul.retileMatmulGrid();
   ASSERT_TRUE(made);

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "RowKernels.h"
-#include "SmallProducts.h"
+#include "../RowKernels.h"
+#include "../SmallProducts.h"
 #include "cpu/plan/PlanKernel.h"
 
 namespace smalti::cpu::testing {

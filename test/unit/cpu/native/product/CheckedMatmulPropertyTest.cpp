@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "Native.h"
+#include "../Native.h"
 #include "cpu/CheckedKernel.h"
 #include "cpu/check/Instrument.h"
 #include "cpu/rewrite/Passes.h"

@@ -1,7 +1,7 @@
 // Loops over columns whose trips run concurrently: the same values, however many trips there are.
 #include <gtest/gtest.h>
 
-#include "RowKernels.h"
+#include "../RowKernels.h"
 #include "cpu/inspect/Inspect.h"
 
 namespace smalti::cpu::testing {

@@ -1,9 +1,9 @@
 // Kernels that compute rows of which masked stores take some: the others are not computed.
 #include <gtest/gtest.h>
 
-#include "../../LongTest.h"
-#include "RowKernels.h"
-#include "SmallProducts.h"
+#include "../../../LongTest.h"
+#include "../RowKernels.h"
+#include "../SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/plan/KernelPlan.h"
 

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "Native.h"
-#include "SmallProducts.h"
+#include "../Native.h"
+#include "../SmallProducts.h"
 
 namespace smalti::cpu::testing {
 namespace {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "../../LongTest.h"
-#include "Native.h"
+#include "../../../LongTest.h"
+#include "../Native.h"
 
 namespace smalti::cpu::testing {
 namespace {

@@ -1,7 +1,7 @@
 // Non-temporal stores of results: when, and that all of them are complete after the call.
 #include <gtest/gtest.h>
 
-#include "RowKernels.h"
+#include "../RowKernels.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/plan/KernelPlan.h"
 

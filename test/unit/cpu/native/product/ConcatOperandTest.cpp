@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "../../LongTest.h"
-#include "SmallProducts.h"
+#include "../../../LongTest.h"
+#include "../SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/plan/KernelPlan.h"
 

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "../../LongTest.h"
-#include "RowKernels.h"
-#include "SmallProducts.h"
+#include "../../../LongTest.h"
+#include "../RowKernels.h"
+#include "../SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/plan/KernelPlan.h"
 

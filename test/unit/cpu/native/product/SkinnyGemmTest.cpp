@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "SmallProducts.h"
+#include "../SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/plan/KernelPlan.h"
 

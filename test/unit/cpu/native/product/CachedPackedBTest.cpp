@@ -2,27 +2,29 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "Native.h"
-#include "RowKernels.h"
-#include "SmallProducts.h"
+#include "../Native.h"
+#include "../RowKernels.h"
+#include "../SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
 
 namespace smalti::cpu::testing {
 namespace {
 
-constexpr int64_t kHeads = 2, kRows = 3, kColumns = 4;  // blocks of 32
+constexpr int64_t kHeads = 2, kRowsOfA = 3, kColumns = 4;  // blocks of 32
 
 /// x[j] · y[map]ᵀ and its row sums, which keep the grid's steps.
 TextKernel products(const Shape& columns, const std::string& map) {
-  TextKernel kernel({kHeads, kRows, kColumns});
+  TextKernel kernel({kHeads, kRowsOfA, kColumns});
   // Of the index maps: %at counts the rows of all heads, %seen the columns up to the diagonal.
   const std::string lines =
       "%rows = arith.constant 3 : i32\n%head = arith.muli %i, %rows : i32\n%at = arith.addi %head, %j : i32\n"
       "%seen = arith.minsi %j, %k : i32\n";
-  const Val x = kernel.input({.array = {kRows * 32, 32}, .block = {32, 32}, .map = "%j, %c0"}),
+  const Val x = kernel.input({.array = {kRowsOfA * 32, 32}, .block = {32, 32}, .map = "%j, %c0"}),
             y = kernel.input({.array = columns, .block = {1, 32, 32}, .map = map, .lines = lines}),
-            o = kernel.output(
-                {.array = {kHeads * kRows * 32, kColumns * 32}, .block = {32, 32}, .map = "%at, %k", .lines = lines});
+            o = kernel.output({.array = {kHeads * kRowsOfA * 32, kColumns * 32},
+                               .block = {32, 32},
+                               .map = "%at, %k",
+                               .lines = lines});
   const Val a = kernel.load(x);
   const Val b = kernel.load(y), matrix = kernel.fresh("vector<32x32xf32>");
   kernel.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", matrix.name, b.name, b.type, matrix.type));
@@ -33,7 +35,7 @@ TextKernel products(const Shape& columns, const std::string& map) {
 
 void run(const Shape& columns, const std::string& map, bool kept) {
   const TextKernel kernel = products(columns, map);
-  same(kernel, {smallNumbers("f32", {kRows * 32, 32}), smallNumbers("f32", columns)});
+  same(kernel, {smallNumbers("f32", {kRowsOfA * 32, 32}), smallNumbers("f32", columns)});
   const auto code = native(kernel);
   ASSERT_TRUE(code);
   ASSERT_EQ(code->report().matmuls.size(), 1U);
@@ -44,7 +46,7 @@ TEST(CachedPackedB, EveryBlockOfRowsUsesAllBlocksOfColumns) { run({kHeads, 128, 
 
 TEST(CachedPackedB, EveryBlockOfRowsUsesSomeBlocksOfColumns) { run({kHeads, 128, 32}, "%i, %seen, %c0", true); }
 
-TEST(CachedPackedB, NoneIfNoBlockIsUsedAgain) { run({kHeads * kRows, 128, 32}, "%at, %k, %c0", false); }
+TEST(CachedPackedB, NoneIfNoBlockIsUsedAgain) { run({kHeads * kRowsOfA, 128, 32}, "%at, %k, %c0", false); }
 
 /// Two products of one right operand, whose few rows and many rows are read and packed in their own ways.
 TEST(CachedPackedB, SkinnyAndOtherProductsShareIt) {

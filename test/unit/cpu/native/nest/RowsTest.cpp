@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "RowKernels.h"
+#include "../RowKernels.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/plan/KernelPlan.h"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <sstream>
 
-#include "RowKernels.h"
+#include "../RowKernels.h"
 #include "cpu/inspect/Inspect.h"
 
 namespace smalti::cpu::testing {

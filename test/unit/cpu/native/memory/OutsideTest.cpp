@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "Native.h"
+#include "../Native.h"
 #include "cpu/CheckedKernel.h"
 #include "cpu/check/Instrument.h"
 

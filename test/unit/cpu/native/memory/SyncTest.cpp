@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "Native.h"
+#include "../Native.h"
 
 namespace smalti::cpu::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "Native.h"
+#include "../Native.h"
 
 namespace smalti::cpu::testing {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "Native.h"
+#include "../Native.h"
 
 namespace smalti::cpu::testing {
 namespace {

@@ -6,9 +6,9 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "../../LongTest.h"
-#include "Native.h"
-#include "OpSamples.h"
+#include "../../../LongTest.h"
+#include "../Native.h"
+#include "../OpSamples.h"
 
 namespace smalti::cpu::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "Native.h"
+#include "../Native.h"
 
 namespace smalti::cpu::testing {
 namespace {
