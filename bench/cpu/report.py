@@ -146,7 +146,7 @@ def page(rows, command):
            "- limit: the rate of that loop in these rounds: multiply-adds in f32, bf16 or int8 of operands in L1,",
            "  or memory bandwidth (for paged decoding, read page by page in table order; with 8 queries per key, the rate at",
            "  which the multiply-adds alone use keys and values, if it is lower); for times, the flops at that rate.",
-           "- fraction: Smalti's rate divided by the limit.",
+           "- fraction: Smalti's rate divided by the limit; well above 1 where the arrays stay in a cache and the limit is that of DRAM.",
            "- speed-up: Smalti's rate divided by the peer's (of times: the peer's divided by Smalti's), best peer first.", "",
            "| workload | threads | Smalti | unit | limit | fraction | speed-up over peer | valid rounds |", "|---|---|---|---|---|---|---|---|"]
     for group in grouped(rows):

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../Sanitized.h"
 #include "base/memory/BlockMemory.h"
 
 namespace smalti {
@@ -96,9 +97,7 @@ TEST(ForkGate, AThreadMayForkInItsOwnWork) {
 }
 
 TEST(ForkGate, AChildTakesAndGivesBlocks) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the sanitizer's own allocator may be locked in a child";
-#endif
+  SMALTI_SKIP_WITH_ADDRESS_SANITIZER("the sanitizer's own allocator may be locked in a child");
   constexpr size_t kBytes = size_t{2} << 20;
   std::atomic<bool> end{false};
   std::vector<std::thread> busy;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../Sanitized.h"
 #include "smalti/smalti.h"
 
 namespace smalti {
@@ -26,9 +27,8 @@ bool works() {
 }
 
 TEST(Fork, AChildOfAProcessThatCompilesMayCompile) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the sanitizer's allocator may be locked by another thread when the process forks";
-#endif
+  SMALTI_SKIP_WITH_ADDRESS_SANITIZER(
+      "the sanitizer's allocator may be locked by another thread when the process forks");
   ASSERT_TRUE(works());
   std::atomic<bool> end{false}, wrong{false};
   std::vector<std::thread> busy;

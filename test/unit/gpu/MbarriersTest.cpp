@@ -87,7 +87,9 @@ TEST(Mbarriers, ABoxComesLateSwizzledAndWithZerosOutside) {
       hostMbarrierInit(mbarrier, 1);
       hostMbarrierExpect(mbarrier, kBox * 128);
       hostCopyBox(shared, map, mbarrier, {32, 10, 0, 0, 0});
-      if (seed == 0) EXPECT_EQ(shared[0], 0xffff) << "nobody has waited yet";
+      if (seed == 0) {
+        EXPECT_EQ(shared[0], 0xffff) << "nobody has waited yet";
+      }
       await(mbarrier, 0);
       for (int64_t r = 0; r < kBox; ++r)
         for (int64_t c = 0; c < 64; ++c) {

@@ -21,7 +21,7 @@ constexpr int64_t kPanelsForA = 12, kDepthForA = 192;
 /// With two FMA ports, 256 words finish too soon for this to pay: 3 % slower.
 int64_t wordsToPrefetchC(const Processor& p) { return p.fmaPorts > 1 ? 320 : 256; }
 
-void chooseProduct(Layout& l, const Processor& p) {
+Layout chooseProduct(Layout l, const Processor& p) {
   const GemmShape& s = l.shape;
   const bool bytes = isByte(s.a) && isByte(s.b);
   if (s.c == DType::f32) {
@@ -43,6 +43,7 @@ void chooseProduct(Layout& l, const Processor& p) {
     l.instruction = MultiplyAdd::intMultiply;
     l.elementA = l.elementB = PackedElement::i32;
   }
+  return l;
 }
 
 /// Cycles per word of k of one tile: its multiplications, its loads, chains of dependent multiply-adds, B coming from
@@ -69,7 +70,7 @@ int64_t mostRows(int64_t accumulators, int64_t vectors) {
   return std::min<int64_t>(accumulators / vectors, vectors > kFewVectors ? 6 : 8);
 }
 
-void chooseTile(Layout& l, const Processor& p) {
+Layout chooseTile(Layout l, const Processor& p) {
   const GemmShape& s = l.shape;
   const bool many = p.vectorRegisters >= 32;
   const bool threeOperands = p.vectorBytes > 16 || many;
@@ -92,6 +93,7 @@ void chooseTile(Layout& l, const Processor& p) {
       l.vectors = static_cast<int>(vectors);
     }
   }
+  return l;
 }
 
 /// Up to this many rows of C, keeping the panel of B in L1 saves more than writing partial sums after each block of k
@@ -114,7 +116,7 @@ int64_t chooseBlockDepth(const Layout& l, const Processor& p) {
   return equalParts(l.shape.k, words * l.group, l.lanes * l.group);
 }
 
-void choosePacking(Layout& l, const Processor& p) {
+Layout choosePacking(Layout l, const Processor& p) {
   const GemmShape& s = l.shape;
   const bool converts = !(s.a == DType::f32 && l.elementA == PackedElement::f32) &&
                         !(s.a == DType::i32 && l.elementA == PackedElement::i32) && l.group == 1;
@@ -130,9 +132,10 @@ void choosePacking(Layout& l, const Processor& p) {
     l.unpackedBelowBytes = s.cachesPackedB ? 4 * l.columns() + 1 : kUnpackedBelowBytes;
     l.mayUseUnpackedB = blocksForL1(s, p);
   }
+  return l;
 }
 
-void chooseBlocks(Layout& l, const Processor& p) {
+Layout chooseBlocks(Layout l, const Processor& p) {
   const GemmShape& s = l.shape;
   const int64_t rowBytes = 4 * std::max<int64_t>(l.words(l.blockDepth), 1);
   // A block of A packed by columns is read in whole vectors, so tiles and vectors must end together.
@@ -143,6 +146,7 @@ void chooseBlocks(Layout& l, const Processor& p) {
   const int64_t most = std::max<int64_t>(l.columns(), blockBytes / rowBytes / l.columns() * l.columns());
   l.blockColumns = l.keepPackedB && !s.cachesPackedB ? equalParts(s.n, most, l.columns()) : s.n;
   l.prefetchesC = l.words(l.blockDepth) >= wordsToPrefetchC(p);
+  return l;
 }
 
 /// A remainder below this fraction (1/n) of C's rows or columns is not worth the code of an unrolled micro-kernel.
@@ -150,15 +154,16 @@ constexpr int kUnrolledShare = 5;
 /// Words of k in one body of a micro-kernel; in taller tiles the pointers to rows of A leave fewer registers.
 constexpr int kUnroll = 4, kUnrollOfTallTiles = 2, kTallTile = 7;
 
-void chooseLoops(Layout& l) {
+Layout chooseLoops(Layout l) {
   const GemmShape& s = l.shape;
   l.unroll = l.rows < kTallTile ? kUnroll : kUnrollOfTallTiles;
   l.unrollsLastRows = kUnrolledShare * (s.m % l.rows) >= s.m;
   l.unrollsLastColumns = kUnrolledShare * (s.n % l.columns()) >= s.n;
   l.packsInFirstTile = l.packB && !s.transposedB && s.m >= l.rows && s.k % l.group == 0;
+  return l;
 }
 
-void layOutWorkspace(Layout& l) {
+Layout layOutWorkspace(Layout l) {
   const int64_t words = l.words(l.blockDepth), line = 64;
   l.panelBytes = l.packB ? words * l.columns() * 4 : 0;
   const int64_t panels = ceilDiv(l.blockColumns, l.columns());
@@ -177,6 +182,7 @@ void layOutWorkspace(Layout& l) {
     l.offsetSums += roundUp(l.blockRows * l.strideA, line);
   }
   l.workspaceBytes = l.offsetSums + (l.biasFactor ? roundUp(4 * roundUp(l.blockRows, l.lanes), line) : 0);
+  return l;
 }
 
 struct Numbers {
@@ -206,14 +212,13 @@ Layout layOut(const GemmShape& shape, const Processor& processor) {
   l.shape = shape;
   l.lanes = processor.lanes(4);
   l.nativeHalf = !processor.isX86() || processor.vectorBytes > 16;
-  chooseProduct(l, processor);
+  l = chooseProduct(l, processor);
   l.blockDepth = chooseBlockDepth(l, processor);
-  chooseTile(l, processor);
-  choosePacking(l, processor);
-  chooseBlocks(l, processor);
-  chooseLoops(l);
-  layOutWorkspace(l);
-  return l;
+  l = chooseTile(l, processor);
+  l = choosePacking(l, processor);
+  l = chooseBlocks(l, processor);
+  l = chooseLoops(l);
+  return layOutWorkspace(l);
 }
 
 bool isByte(DType t) { return t == DType::i8 || t == DType::u8; }

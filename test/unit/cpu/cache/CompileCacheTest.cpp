@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kMib = 1 << 20;
 
-class Cache : public testing::Test {
+class Cache : public ::testing::Test {
  protected:
   Cache() {
     std::string pattern = fs::temp_directory_path() / "smalti_cache_XXXXXX";

@@ -39,7 +39,9 @@ TEST(NativeCorpus, NearlyEveryRecordedKernelHasNativeCode) {
       if (!outcome->kernel) {
         ++reasons[outcome->why.reason];
         // `smalti show --stage plan` prints no plan for it, either. Kernels for several devices have one of their own.
-        if (!namesDevices(kernel)) EXPECT_FALSE(planNative(kernel, {})) << path << ": " << outcome->why.text();
+        if (!namesDevices(kernel)) {
+          EXPECT_FALSE(planNative(kernel, {})) << path << ": " << outcome->why.text();
+        }
       }
       if (outcome->kernel)
         for (const std::string& op : outcome->kernel->report().interpreted) ++interpreted[op];

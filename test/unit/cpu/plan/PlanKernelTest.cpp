@@ -211,6 +211,41 @@ TEST(PlanKernel, CopiesWithoutNativeCodeHaveNoPlan) {
   EXPECT_EQ(copyRefusal("?", true), "a copy of a dynamic size within one array");
 }
 
+TEST(PlanKernel, CopiesAreListedWithTheLoopAroundThem) {
+  TextKernel k;
+  const Val x = k.input({.array = {16, 128}}), y = k.output({.array = {16, 128}}), done = k.dmaSemaphore();
+  k.loop(k.constant(0), k.constant(2), [&](const Val& n) {
+    const Val row = k.binary("arith.muli", n, k.constant(8));
+    const Val from = k.slice(x, {row, k.constant(0)}, {8, 128}), to = k.slice(y, {row, k.constant(0)}, {8, 128});
+    k.dma(from, to, done);
+    k.waitDma(from, to, done);
+  });
+  const PlannedText planned(k);
+  ASSERT_THAT(planned.plan().copies, SizeIs(1));
+  const CopySummary& copy = planned.plan().copies[0];
+  EXPECT_EQ(copy.position, 1);
+  EXPECT_THAT(copy.within, ::testing::StartsWith("loop"));
+  EXPECT_EQ(copy.dtype, DType::f32);
+  EXPECT_THAT(copy.shape, ElementsAre(8, 128));
+  EXPECT_FALSE(copy.isRemote);
+  EXPECT_FALSE(copy.isPacked);
+}
+
+/// Elements [:, :, 1] of an array are contiguous in neither dimension.
+TEST(PlanKernel, OperandsThatProductsCannotReadAreCopied) {
+  TextKernel k;
+  const Val x = k.input(inVmem({16, 64})), w = k.input(inVmem({64, 48, 2})), o = k.output(inVmem({16, 48}));
+  const Val part = k.load(w, {64, 48, 1}, {k.constant(0), k.constant(0), k.constant(1)}),
+            matrix = k.fresh("vector<64x48xf32>");
+  k.raw(fmt::format("{} = vector.shape_cast {} : {} to {}", matrix.name, part.name, part.type, matrix.type));
+  k.store(multiplied(k, k.load(x), matrix, false, k.splat(k.f32(0), {16, 48})), o);
+  const PlannedText planned(k);
+  ASSERT_THAT(planned.plan().products, SizeIs(1));
+  EXPECT_FALSE(planned.plan().products[0].copiesA);
+  EXPECT_TRUE(planned.plan().products[0].copiesB);
+  EXPECT_THAT(text(planned.plan().products[0]), ::testing::EndsWith(", B copied"));
+}
+
 /// The result of a loop that carries a vector.
 TEST(PlanKernel, ValuesThatALoopCarriesAreMaterialised) {
   TextKernel k;

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../../Sanitized.h"
 #include "cpu/runtime/Pool.h"
 
 namespace smalti::cpu {
@@ -140,9 +141,8 @@ TEST(Pool, SleepingWorkersWakeForTheNextCall) {
 }
 
 TEST(Pool, AForkedChildMakesItsOwnThreads) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the sanitizer's allocator may be locked by another thread when the process forks";
-#endif
+  SMALTI_SKIP_WITH_ADDRESS_SANITIZER(
+      "the sanitizer's allocator may be locked by another thread when the process forks");
   counts(10, 2);
   const pid_t child = fork();
   if (child == 0) {

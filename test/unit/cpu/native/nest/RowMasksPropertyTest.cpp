@@ -6,8 +6,11 @@
 #include "../../../LongTest.h"
 #include "../RowKernels.h"
 #include "../SmallProducts.h"
+#include "cpu/analysis/RowMasks.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/plan/KernelPlan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace smalti::cpu::testing {
 namespace {
@@ -175,6 +178,48 @@ TEST(RowMasks, RandomKernelsStoreWhatTheMachineStores) {
   }));
   EXPECT_GT(skipping, 5) << "kernels are such that rows can be skipped";
   EXPECT_GT(computingAll, 5) << "and such that they cannot";
+}
+
+/// The load of the input with the smallest number, whose value nothing but the random ops uses.
+mlir::Value loadOfX(const KernelPackage& package) {
+  mlir::Value x;
+  unsigned first = ~0U;
+  package.kernelFunction().walk([&](mlir::vector::LoadOp load) {
+    const auto ref = llvm::dyn_cast<mlir::BlockArgument>(load.getBase());
+    if (!ref || ref.getArgNumber() >= first) return;
+    first = ref.getArgNumber();
+    x = load.getResult();
+  });
+  return x;
+}
+
+/// Rows of which the analysis says that no result depends on them may hold anything.
+TEST(RowMasks, ResultsOfRandomKernelsDependOnNeededRowsOnly) {
+  SMALTI_LONG_TEST();
+  int restricted = 0;
+  EXPECT_TRUE(rc::check([&] {
+    const RandomRows rows;
+    const KernelPackage package = rows.kernel().package();
+    const auto needed = neededRowGroups(loadOfX(package));
+    if (!needed) return;
+    ++restricted;
+    const int64_t rowsOfGroup = kMaskRows / needed->groups;
+    for (int n = 0; n < 4; ++n) {
+      const int32_t begin = *rc::gen::inRange(-3, 20), end = *rc::gen::inRange(-3, 20);
+      std::vector<Array> operands = RandomRows::operands(begin, end);
+      const auto expected = runOn(rows.kernel(), {operands});
+      Array& x = operands[2];
+      x = f32Array({kMaskRows, kMaskColumns}, [&, old = floats(x)](int64_t i) {
+        const int64_t group = i / kMaskColumns / rowsOfGroup;
+        return group >= begin && group < end ? old[static_cast<size_t>(i)] : 1e6F;
+      });
+      const auto got = runOn(rows.kernel(), {operands});
+      RC_ASSERT(expected.has_value() && got.has_value());
+      for (size_t r = 0; r < expected->results[0].size(); ++r)
+        RC_ASSERT(difference(expected->results[0][r], got->results[0][r]) == "");
+    }
+  }));
+  EXPECT_GT(restricted, 5) << "kernels are such that some rows are not needed";
 }
 
 }  // namespace

@@ -123,7 +123,9 @@ TEST(SkinnyGemm, RoundedNaNsAndInfinitiesStayWhatTheyAre) {
     }
     const float result = got->at(0).as<float>()[row];
     EXPECT_EQ(result != result, sum != sum) << row;
-    if (sum == sum && std::abs(sum) > 1e38F) EXPECT_EQ(result, sum) << row;
+    if (sum == sum && std::abs(sum) > 1e38F) {
+      EXPECT_EQ(result, sum) << row;
+    }
   }
 }
 
@@ -158,7 +160,9 @@ TEST(SkinnyGemm, PrefetchIntoALargeL2) {
       auto made = inspectNative(product("bf16", 1, 256, 4096, transposed).package(), options);
       ASSERT_TRUE(made) << made.error().str();
       EXPECT_EQ(made->report.plan->products.at(0).prefetch.withinBlock > 0, large);
-      if (options.processor.isX86()) EXPECT_EQ(made->assembly.find("prefetcht1") != std::string::npos, large);
+      if (options.processor.isX86()) {
+        EXPECT_EQ(made->assembly.find("prefetcht1") != std::string::npos, large);
+      }
     }
 }
 
