@@ -25,7 +25,7 @@ std::string notesOf(const cpu::BlockPlan& b, const cpu::BlockLocality& locality)
     notes.push_back(reuse->empty() ? "block reused soon" : "blocks reused soon, dimension " + dimensions(*reuse));
   if (locality.isInDram) notes.push_back("larger than the caches");
   if (locality.isNonTemporal) notes.push_back("non-temporal stores of aligned lines");
-  return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
+  return orDash(fmt::format("{}", fmt::join(notes, "; ")));
 }
 
 /// Lanes of the vectors of columns, by how many of them an iteration computes; of each loop.
@@ -46,7 +46,7 @@ std::string notesOf(const cpu::NestSummary& n) {
   if (n.readsRowsInPlace) notes.push_back("rows read in place if the mask keeps all");
   if (n.reciprocals > 0)
     notes.push_back(fmt::format("{} reciprocal{} of divisors", n.reciprocals, n.reciprocals == 1 ? "" : "s"));
-  return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
+  return orDash(fmt::format("{}", fmt::join(notes, "; ")));
 }
 
 /// The values that a nest materialises for others.
@@ -74,7 +74,7 @@ std::string notesOf(const cpu::CopySummary& c) {
   std::vector<std::string> notes;
   if (c.isRemote) notes.push_back("to another device");
   if (c.isPacked) notes.push_back("elements of another width");
-  return notes.empty() ? "-" : fmt::format("{}", fmt::join(notes, "; "));
+  return orDash(fmt::format("{}", fmt::join(notes, "; ")));
 }
 Json sizesJson(const Shape& shape) {
   Json all = Json::array();
