@@ -51,8 +51,7 @@ python_of() { .venv/bin/python -m pytest -q test/python/test_*"$1"*.py; }
 python_tests() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile --no-loadscope-reorder test/python; }
 changed_python() { .venv/bin/python -m pytest -q -n "$(nproc)" --dist loadfile "$@"; }
 docs() { .venv/bin/python -m pytest -q test/python/test_docs.py test/python/test_error_pages.py; }
-# Long tests run generated code, most of the time, which is not instrumented: the release build alone runs them.
-sanitized_unit() { (. tools/sanitizers.sh; SMALTI_QUICK_TESTS=1 unit_tests "$1"); }
+sanitized_unit() { (. tools/sanitizers.sh; unit_tests "$1"); }
 build_all_sanitized() { configured asan-all && cmake --build build/asan-all --target $(printf 'smalti_%s_test ' "${LAYERS_ABOVE_CPU[@]}"); }
 all_sanitized_unit() { (. tools/sanitizers.sh
   ctest --test-dir build/asan-all --output-on-failure -j "$(nproc)" -L "^($(IFS='|'; echo "${LAYERS_ABOVE_CPU[*]}"))\$" --no-tests=error); }

@@ -27,6 +27,9 @@ constexpr OpTable kDeviceOps{
 const OpFamily kDeviceFamily(kDeviceOps);
 
 }  // namespace
+
+Array deviceNumber() { return bind1(kDeviceOps["partition_id"], {}, {DType::u32, {}}); }
+
 }  // namespace smalti::lang
 
 namespace smalti {
@@ -70,10 +73,8 @@ const MeshAxis& meshAxis(const Trace* kernel, const std::vector<MeshAxis>& mesh,
 /// This device's index along the axis.
 Array deviceAlong(const Trace* kernel, const std::vector<MeshAxis>& mesh, const MeshAxis& axis, const Location& at) {
   const int64_t stride = lang::strideOf(mesh, axis);
-  if (!kernel) {
-    const Array device = lang::bind1(lang::kDeviceOps["partition_id"], {}, {DType::u32, {}});
-    return lang::convertTo(rem(div(device, Operand(stride, at)), Operand(axis.size, at)), DType::i32);
-  }
+  if (!kernel)
+    return lang::convertTo(rem(div(lang::deviceNumber(), Operand(stride, at)), Operand(axis.size, at)), DType::i32);
   if (axis.size == 1) return constant(0, at);
   const ArrayType type{DType::i32, {}};
   const Operand device(Trace::current()->record(lang::kDeviceOps["device_id"], {}, {&type, 1})[0], at);

@@ -141,6 +141,9 @@ class Together {
   const Groups& groups() const { return groups_; }
   /// Devices of a group, which have one size.
   int64_t size() const { return static_cast<int64_t>(groups_[0].size()); }
+  bool hasOneGroupSize() const {
+    return std::ranges::all_of(groups_, [&](const auto& group) { return group.size() == groups_[0].size(); });
+  }
   int64_t along() const { return along_; }
   std::string_view op() const { return op_; }
 
@@ -195,11 +198,7 @@ Array allReduce(std::string_view op, const Operand& x, const AxisNames& names, c
   together.split(options.axis_index_groups, false);
   if (isNumber(x)) {
     if (combine != add) return x.array();
-    for (const auto& group : together.groups())
-      if (static_cast<int64_t>(group.size()) != together.size())
-        refuseArguments(fmt::format("{} of a number over groups of several sizes", op), "groups of one size",
-                        fmt::format("groups of {} and {}", together.size(), group.size()), "sum an array instead");
-    return multiply(x, Operand(together.size(), x.at())).with_weak_type(false);
+    if (together.hasOneGroupSize()) return multiply(x, Operand(together.size(), x.at())).with_weak_type(false);
   }
   const Array value = combine == add ? summand(x) : x.array();
   const std::vector<ArrayType> results{value.type()};

@@ -40,10 +40,18 @@ Call overCores(const CoreMesh& mesh, CompilerParams params) {
   return call;
 }
 
+/// Where ops are recorded: the trace and its block; null: they are evaluated immediately.
+using Recording = std::pair<const lang::Trace*, int>;
+Recording currentRecording() {
+  const lang::Trace* trace = lang::Trace::current();
+  return {trace, trace ? trace->innermostBlock() : 0};
+}
+
 /// A run_state: Refs that its function was given, which stand for those of each kernel while that is traced.
 struct State {
   std::vector<std::shared_ptr<detail::RefNode>> refs;
   std::vector<Array> values;
+  Recording madeIn = currentRecording();
 };
 constinit thread_local State* tState = nullptr;
 
@@ -91,6 +99,12 @@ void core_map(const CoreMesh& mesh, const std::function<void()>& body, const Com
     if (!state || inKernel)
       refuseCores("a core_map is called outside a run_state", "a call in the function of a run_state, outside kernels",
                   inKernel ? trace->what() : "no run_state", "run_state(f, {arrays}) gives f the Refs");
+    // What it stores would be a value of that function: the run_state has no way to it.
+    if (state->madeIn != currentRecording())
+      refuseCores("a core_map is called in a traced loop, branch or function inside its run_state",
+                  "a call in the function of the run_state itself",
+                  fmt::format("a call in another part of {}", trace->what()),
+                  "put the loop into the core_map's function, or the run_state into the loop's");
     checkCores(mesh, params);
     call = overCores(mesh, params);
     for (size_t i = 0; i < state->values.size(); ++i) {

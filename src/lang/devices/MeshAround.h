@@ -12,6 +12,9 @@ namespace smalti::lang {
 /// The mesh of the shard_map whose function runs on this thread; without axes outside.
 const std::vector<MeshAxis>& meshAround();
 
+/// The number of the device in that mesh, u32: outside kernels.
+Array deviceNumber();
+
 /// Sets the enclosing mesh until the end of the scope.
 class MeshScope {
  public:

@@ -157,8 +157,17 @@ ValueId Trace::use(const Array& array) {
     return v;
   }
   const auto& traced = *static_cast<const TracedValue*>(array.tracer().get());
-  const ValueId value = traced.tracer == serial_ ? static_cast<const RecordedValue&>(traced).value : -1;
-  if (traced.tracer != serial_ && kind_ == Kind::function) return capture(array);
+  if (traced.tracer != serial_) {
+    if (kind_ == Kind::function) return capture(array);
+    refuse({.code = "SM6105",
+            .message =
+                fmt::format("a traced value {} is used in {}, to which it does not belong", array.type().str(), what_),
+            .place = {},
+            .help = kind_ == Kind::kernel
+                        ? "pass the value as an input of the pallas_call"
+                        : "pass the value as an argument, or return it from the function it belongs to"});
+  }
+  const ValueId value = static_cast<const RecordedValue&>(traced).value;
   if (!isOpen(traced.tracer, value))
     refuse({.code = "SM6105",
             .message =

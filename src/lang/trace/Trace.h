@@ -85,6 +85,8 @@ class Trace : public Tracer {
   TracedFunction finish(std::vector<Array> results = {});
   const TracedFunction& traced() const { return traced_; }
   MemorySpace spaceOf(ValueId v) const { return *traced_.refs[v]; }
+  /// The number of the innermost block being traced: the body of a loop or branch has one of its own.
+  int innermostBlock() const { return open_.back().id; }
 
  private:
   ValueId newValue(ArrayType, std::optional<MemorySpace>);

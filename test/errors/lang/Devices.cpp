@@ -456,9 +456,27 @@ WRONG_PROGRAM(core_map_outside_a_run_state) {
   pl::core_map({"core", 2}, [] {});
 }
 
+// error[SM6235]: a core_map is called in a traced loop, branch or function inside its run_state
+//   --> test/errors/lang/Devices.cpp:471:67
+//   471 |           pl::fori_loop(0, 3, [&](const pl::Array&) { pl::core_map({"core", 1}, [&] { pl::sync_copy(r, r); }); });
+//       |                                                                   ^
+//    in function 'main'
+//   need: a call in the function of the run_state itself
+//   have: a call in another part of function 'main'
+//   help: put the loop into the core_map's function, or the run_state into the loop's
+WRONG_PROGRAM(core_map_in_a_loop_of_a_run_state) {
+  pl::jit([](const pl::Array& x) {
+    return pl::run_state(
+        [](pl::Ref r) {
+          pl::fori_loop(0, 3, [&](const pl::Array&) { pl::core_map({"core", 1}, [&] { pl::sync_copy(r, r); }); });
+        },
+        {x})[0];
+  })(pl::zeros({8, 128}));
+}
+
 // error[SM6235]: the function of a run_state takes the wrong number of Refs
-//   --> test/errors/lang/Devices.cpp:467:16
-//   467 |   pl::run_state([](pl::Ref x, pl::Ref y) { pl::core_map({"core", 2}, [&] { pl::sync_copy(x, y); }); },
+//   --> test/errors/lang/Devices.cpp:485:16
+//   485 |   pl::run_state([](pl::Ref x, pl::Ref y) { pl::core_map({"core", 2}, [&] { pl::sync_copy(x, y); }); },
 //       |                ^
 //   need: 1 Ref
 //   have: a function of 2
@@ -469,8 +487,8 @@ WRONG_PROGRAM(run_state_of_another_number_of_refs) {
 }
 
 // error[SM6106]: 'reading a Ref' exists inside kernels only
-//   --> test/errors/lang/Devices.cpp:477:36
-//   477 |   pl::run_state([](pl::Ref x) { x[_] = 1; }, {pl::zeros({8, 128})});
+//   --> test/errors/lang/Devices.cpp:495:36
+//   495 |   pl::run_state([](pl::Ref x) { x[_] = 1; }, {pl::zeros({8, 128})});
 //       |                                    ^
 //   help: call it in a function that is passed to pallas_call
 WRONG_PROGRAM(ref_of_a_run_state_outside_a_core_map) {
@@ -478,8 +496,8 @@ WRONG_PROGRAM(ref_of_a_run_state_outside_a_core_map) {
 }
 
 // error[SM6236]: collective_id has to be unspecified when a kernel does not use its barrier
-//   --> test/errors/lang/Devices.cpp:489:18
-//   489 |   pl::pallas_call(
+//   --> test/errors/lang/Devices.cpp:507:18
+//   507 |   pl::pallas_call(
 //       |                  ^
 //    in kernel 'kernel'
 //   need: get_barrier_semaphore() in the kernel, or no collective_id
@@ -492,8 +510,8 @@ WRONG_PROGRAM(collective_id_without_a_barrier) {
 }
 
 // error[SM3014]: the kernel uses the barrier semaphore, but its call has no collective_id
-//   --> test/errors/lang/Devices.cpp:503:90
-//   503 |   pl::pallas_call([](pl::Ref x, pl::Ref o) { pl::semaphore_wait(pl::get_barrier_semaphore()); },
+//   --> test/errors/lang/Devices.cpp:521:90
+//   521 |   pl::pallas_call([](pl::Ref x, pl::Ref o) { pl::semaphore_wait(pl::get_barrier_semaphore()); },
 //       |                                                                                          ^
 //    in kernel 'waits'
 //   need: a collective_id, which says with which kernels the barrier is shared
@@ -505,8 +523,8 @@ WRONG_PROGRAM(barrier_without_a_collective_id) {
 }
 
 // error[SM6508]: device_id names axis 'y' twice
-//   --> test/errors/lang/Devices.cpp:518:62
-//   518 |                          pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {{{"x", "y"}, 1}, {"y", 0}}).wait(); },
+//   --> test/errors/lang/Devices.cpp:536:62
+//   536 |                          pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {{{"x", "y"}, 1}, {"y", 0}}).wait(); },
 //       |                                                              ^
 //    in kernel 'kernel'
 //   need: one index per axis of the mesh
@@ -525,8 +543,8 @@ WRONG_PROGRAM(device_id_that_names_an_axis_twice) {
 }
 
 // error[SM6508]: device_id 8 is outside the 8 devices of mesh axis 'x', 'y'
-//   --> test/errors/lang/Devices.cpp:537:68
-//   537 |       [](pl::Ref x, pl::Ref o, pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {{{"x", "y"}, 8}}).wait(); },
+//   --> test/errors/lang/Devices.cpp:555:68
+//   555 |       [](pl::Ref x, pl::Ref o, pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {{{"x", "y"}, 8}}).wait(); },
 //       |                                                                    ^
 //    in kernel 'kernel'
 //   need: one index per axis of the mesh

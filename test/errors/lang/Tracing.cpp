@@ -36,12 +36,12 @@ WRONG_PROGRAM(value_leaked_out_of_its_kernel) {
   pl::exp(leaked);
 }
 
-// error[SM6105]: a traced value f32[8,128] is used after the block that computed it has ended
+// error[SM6105]: a traced value f32[8,128] is used in kernel 'kernel', to which it does not belong
 //   --> test/errors/lang/Tracing.cpp:48:42
 //    48 |   run([&](pl::Ref x, pl::Ref o) { o[_] = leaked; });
 //       |                                          ^
 //    in kernel 'kernel'
-//   help: return the value from the loop or branch (as a carry or result), or write it to a Ref
+//   help: pass the value as an input of the pallas_call
 WRONG_PROGRAM(value_leaked_into_another_kernel) {
   pl::Array leaked;
   run([&](pl::Ref x, pl::Ref o) { leaked = x[_] + 1; });

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../LongTest.h"
 #include "../Recordings.h"
 #include "cpu/CheckedKernel.h"
 #include "driver/RunSettings.h"
@@ -43,6 +44,7 @@ bool agree(const LoadedModule& module, std::span<const Array> inputs, machine::P
 }
 
 TEST(Checked, RecordedKernelsAreJudgedAsByTheMachine) {
+  SMALTI_LONG_TEST();
   const fs::path corpus = smalti::test::recordingsFolder();
   if (!fs::exists(corpus)) GTEST_SKIP() << "no recordings at " << corpus;
   const auto cases = findCases(corpus.string());

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../LongTest.h"
 #include "../Sanitized.h"
 #include "smalti/smalti.h"
 
@@ -27,6 +28,7 @@ bool works() {
 }
 
 TEST(Fork, AChildOfAProcessThatCompilesMayCompile) {
+  SMALTI_LONG_TEST();
   SMALTI_SKIP_WITH_ADDRESS_SANITIZER(
       "the sanitizer's allocator may be locked by another thread when the process forks");
   ASSERT_TRUE(works());

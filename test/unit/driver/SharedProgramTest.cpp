@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "../LongTest.h"
 #include "../Recordings.h"
 #include "../ThreadProcesses.h"
 #include "RunText.h"
@@ -67,6 +68,7 @@ bool sameElements(const Array& a, const Array& b) {
 }
 
 TEST(SharedProgram, EveryProcessGetsWhatOneWouldCompute) {
+  SMALTI_LONG_TEST();
   int shared = 0;
   for (const std::string& folder : programsOfSeveralDevices()) {
     const auto recorded = readCase(folder);

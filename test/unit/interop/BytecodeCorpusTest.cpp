@@ -1,6 +1,7 @@
 // Every recorded body: what is read, what is written again, and what the two have to do with each other.
 #include <gtest/gtest.h>
 
+#include "../LongTest.h"
 #include "BytecodeSupport.h"
 
 namespace smalti::interop::test {
@@ -50,6 +51,7 @@ TEST(BytecodeSeed, IsWrittenByteForByteAsItCame) {
 }
 
 TEST_F(BytecodeCorpus, EveryBodyReadsAsJaxlibDeserialisesIt) {
+  SMALTI_LONG_TEST();
   int compared = 0;
   for (const fs::path& body : bodiesBelow(corpus_)) {
     if (!fs::exists(textOf(body))) continue;
@@ -77,6 +79,7 @@ TEST_F(BytecodeCorpus, EveryBodyIsWrittenByteForByteAsItCame) {
 }
 
 TEST_F(BytecodeCorpus, EveryVersionIsReadAgainAsWhatWasWritten) {
+  SMALTI_LONG_TEST();
   for (const fs::path& file : bodiesBelow(corpus_)) {
     auto context = makeContext();
     auto read = readBytecode(slurp(file), *context, file.string());

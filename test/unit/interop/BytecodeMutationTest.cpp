@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "../LongTest.h"
 #include "mlir/IR/Verifier.h"
 
 #include "BytecodeSupport.h"
@@ -22,6 +23,7 @@ void expectRefusedOrValid(const std::string& body, const std::string& what) {
 }
 
 TEST(BytecodeMutation, EveryTruncationIsRefused) {
+  SMALTI_LONG_TEST();
   const std::string body = slurp(dataFolder() / "seed/add_grid_2d.bc");
   ASSERT_FALSE(body.empty());
   for (size_t n = 0; n < body.size(); ++n) {
@@ -33,6 +35,7 @@ TEST(BytecodeMutation, EveryTruncationIsRefused) {
 }
 
 TEST(BytecodeMutation, DamagedBodiesAreRefusedOrValid) {
+  SMALTI_LONG_TEST();
   std::vector<std::string> bodies;
   for (const auto& e : fs::directory_iterator(dataFolder() / "seed"))
     if (e.path().extension() == ".bc") bodies.push_back(slurp(e.path()));

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "../LongTest.h"
 #include "BytecodeSupport.h"
 #include "ir/program/Program.h"
 
@@ -67,6 +68,7 @@ TEST(PortableArtifact, ANewerContainerIsRefused) {
 }
 
 TEST(PortableArtifact, DamagedArtifactsAreRefusedOrValid) {
+  SMALTI_LONG_TEST();
   const std::string original = recorded();
   std::mt19937_64 random(7);
   int valid = 0;

@@ -33,7 +33,7 @@ int64_t differences(const Array& got, const Array& want) {
 }
 
 TEST(AttentionOnGpus, AgreesWithNativeCode) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   constexpr unsigned kKernels = 24;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
@@ -57,7 +57,7 @@ TEST(AttentionOnGpus, AgreesWithNativeCode) {
 
 /// Few queries for all keys of a sequence, which are in pages anywhere.
 TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   constexpr unsigned kKernels = 24;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../LongTest.h"
 #include "Helpers.h"
 
 namespace pl = smalti;
@@ -44,6 +45,7 @@ const Edges kEdges[] = {{{20, 8}, {8, 8}},      {{250, 130}, {64, 128}}, {{23, 3
 constexpr pl::DType kDTypes[] = {pl::f32, pl::bf16, pl::i8, pl::i32};
 
 TEST(PipelineEdges, SB6_BlocksOverTheEdgesAreCopiedInWholeTiles) {
+  SMALTI_LONG_TEST();
   for (const pl::DType dtype : kDTypes)
     for (const Edges& e : kEdges)
       for (const int buffers : {1, 2, 3}) {

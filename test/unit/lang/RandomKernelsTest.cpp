@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../LongTest.h"
 #include "Helpers.h"
 
 namespace pl = smalti;
@@ -184,6 +185,7 @@ class Maker {
 };
 
 TEST(RandomKernels, ComputeTheSameOnBothTargets) {
+  SMALTI_LONG_TEST();
   std::vector<float> numbers(1024);
   for (size_t i = 0; i < numbers.size(); ++i)
     numbers[i] = static_cast<float>(static_cast<int>(i * 733 % 2001) - 1000) / 64;

@@ -114,6 +114,33 @@ TEST(ShardMap, SJ5_AKernelSeesItsDevicesPartAndCoordinates) {
   EXPECT_TRUE(f.check(pl::ones({16, 256})).findings.empty());
 }
 
+TEST(ShardMap, AKernelThatReadsItsIndexHasAGradient) {
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o) {
+        const Array scale = pl::astype(pl::axis_index("x") + 1, pl::f32);
+        o[_] = pl::cond(pl::axis_index("x") > 1, [&] { return x[_] * scale; }, [&] { return x[_] * x[_]; });
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}});
+  const auto f = pl::shard_map([=](const Array& x) -> Array { return call(x); }, kLine, pl::P("x"), pl::P("x"));
+  const Array x = counting({32, 128});
+  const Array ofSum = pl::grad([&](const Array& x) { return pl::sum(Array(f(x))); })(x);
+  const auto derivative = pl::grad([=](const Array& x) { return pl::sum(Array(call(x))); });
+  const auto ofEach =
+      pl::shard_map([=](const Array& x) -> Array { return derivative(x); }, kLine, pl::P("x"), pl::P("x"));
+  for (const Array& g : {ofSum, Array(ofEach(x)), pl::jit(ofEach)(x)[0]})
+    for (int64_t i = 0; i < 32; ++i)
+      EXPECT_EQ(g.as<float>()[i * 128], i < 16 ? 2.0f * float(i * 128) : float(i / 8 + 1)) << i;
+}
+
+TEST(ShardMap, MeansOverGroupsOfSeveralSizes) {
+  // JAX divides by the size of the first group everywhere.
+  const auto f = pl::shard_map([](const Array& x) { return pl::pmean(x, "x", {{{0, 1, 3}, {2}}}); }, kLine, pl::P("x"),
+                               pl::P("x"));
+  const Array means = f(counting({4}));
+  const std::vector<float> got(means.as<float>(), means.as<float>() + 4);
+  EXPECT_EQ(got, (std::vector<float>{4.0f / 3, 4.0f / 3, 2, 4.0f / 3}));
+}
+
 TEST(ShardMap, SG7_AKeyOfSeveralAxesIsOneIndexOverThem) {
   const pl::Mesh grid({{"x", 2}, {"y", 3}, {"z", 2}});
   const auto call = pl::pallas_call(

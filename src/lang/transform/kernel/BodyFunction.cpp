@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "lang/devices/MeshAround.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/SourceLocationScope.h"
 #include "lang/transform/Custom.h"
@@ -33,7 +34,7 @@ std::string refusalReason(const TracedFunction& f, const Op& op, bool wide) {
   };
   if (op.name == "dma_start" && flag("remote")) return "it copies to other devices";
   if (op.name == "semaphore_signal" && op.operands.size() > 2) return "it signals to other devices";
-  if (op.name == "core_map" || op.name == "axis_index" || op.name == "device_id") return "it runs on several devices";
+  if (op.name == "device_id" && meshAround().empty()) return "it runs on several devices without a shard_map";
   if (op.name == "ref_bitcast" &&
       bit_width(f.function.values[op.operands[0]].dtype) != bit_width(f.function.values[op.results[0]].dtype))
     return "it reads memory as elements of another width";
@@ -44,7 +45,7 @@ std::string refusalReason(const TracedFunction& f, const Op& op, bool wide) {
     for (const AxisIndex& a : decodeIndex(std::get<std::vector<int64_t>>(*index)))
       if (a.dynamicSize) return "it copies slices of computed size";
   if (isSilent(op) || isMemory(op) || isControl(op)) return "";
-  if (isOneOf(op.name, {"constant", "return", "program_id", "num_programs"})) return "";
+  if (isOneOf(op.name, {"constant", "return", "program_id", "num_programs", "device_id"})) return "";
   const OpRecord& record = *findOp(op.name);
   if (!evaluatorOf(record) && !record.expand) return fmt::format("it uses {}", record.shownName());
   return "";
@@ -138,6 +139,8 @@ void BodyFunction::one(const Op& op) {
   } else if (op.name == "program_id" || op.name == "num_programs") {
     const auto axis = static_cast<size_t>(std::get<int64_t>(*op.find("axis")));
     values_[op.results[0]] = (op.name == "program_id" ? options_.grid : options_.gridSizes).at(axis);
+  } else if (op.name == "device_id") {
+    values_[op.results[0]] = convertTo(deviceNumber(), DType::i32);
   } else if (op.name == "get" || op.name == "swap") {
     access(op, op.name == "swap");
   } else if (op.name == "dma_start") {

@@ -1,4 +1,5 @@
 // Which blocks grid steps use again soon, against the blocks of all steps in their order.
+#include "../../LongTest.h"
 #include "cpu/analysis/BlockReuse.h"
 
 #include <algorithm>
@@ -85,6 +86,7 @@ bool repeatsInARun(const std::vector<Shape>& steps, const std::vector<size_t>& d
 }
 
 TEST(BlockReuse, BlocksThatAreReusedSoonAreFound) {
+  SMALTI_LONG_TEST();
   int sameBlock = 0, cycles = 0, none = 0;
   const auto check = [&] {
     const RandomGrid grid;

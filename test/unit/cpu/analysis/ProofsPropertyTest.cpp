@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "../../LongTest.h"
 #include "RandomBodies.h"
 #include "cpu/analysis/KnownIntegers.h"
 #include "cpu/analysis/MustWrite.h"
@@ -20,6 +21,7 @@ using machine::testing::Val;
 constexpr int kBodies = 12;  ///< per case of rapidcheck
 
 TEST(Proofs, ReadsBeforeWritesAreNeverMissed) {
+  SMALTI_LONG_TEST();
   int covered = 0, readFirst = 0;
   EXPECT_TRUE(rc::check([&] {
     for (int n = 0; n < kBodies; ++n) {
@@ -70,12 +72,17 @@ int checkShared(Body (*some)()) {
 }
 
 TEST(Proofs, SharedAxesChangeNoResult) {
+  SMALTI_LONG_TEST();
   EXPECT_GT(checkShared([] { return someBody(*rc::gen::inRange<size_t>(1, 3)); }), 20);
 }
 
-TEST(Proofs, ScratchOfOtherPointsIsNotRead) { EXPECT_GT(checkShared(someAccumulator), 20); }
+TEST(Proofs, ScratchOfOtherPointsIsNotRead) {
+  SMALTI_LONG_TEST();
+  EXPECT_GT(checkShared(someAccumulator), 20);
+}
 
 TEST(Proofs, MustWriteOutputsAreWrittenBeforeTheyAreRead) {
+  SMALTI_LONG_TEST();
   int proved = 0;
   EXPECT_TRUE(rc::check([&] {
     for (int n = 0; n < kBodies; ++n) {

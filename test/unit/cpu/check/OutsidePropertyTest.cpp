@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "../../LongTest.h"
 #include "../../machine/runtime/TextKernel.h"
 #include "cpu/check/Outside.h"
 
@@ -365,8 +366,14 @@ void noProofIsWrong(Body (*some)(), int minProved, int minLeaking) {
   EXPECT_GT(leaking, minLeaking);
 }
 
-TEST(Outside, NoProofHoldsWhereUndefinedElementsReachAResult) { noProofIsWrong(someBody, 50, 50); }
-TEST(Outside, NoProofHoldsWhereUndefinedElementsReachASumOfProducts) { noProofIsWrong(someMatmul, 50, 100); }
+TEST(Outside, NoProofHoldsWhereUndefinedElementsReachAResult) {
+  SMALTI_LONG_TEST();
+  noProofIsWrong(someBody, 50, 50);
+}
+TEST(Outside, NoProofHoldsWhereUndefinedElementsReachASumOfProducts) {
+  SMALTI_LONG_TEST();
+  noProofIsWrong(someMatmul, 50, 100);
+}
 
 }  // namespace
 }  // namespace smalti::cpu

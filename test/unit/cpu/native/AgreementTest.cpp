@@ -91,7 +91,7 @@ std::span<const Shape> shapesFor(const std::string& t) {
 }
 
 TEST(NativeAgreement, FloatOps) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   for (const std::string& t : kFloatTypes)
     for (const Shape& shape : shapesFor(t)) {
       Sheet sheet({t}, shape);
@@ -112,6 +112,7 @@ TEST(NativeAgreement, IntegerOps) {
 }
 
 TEST(NativeAgreement, Conversions) {
+  SMALTI_LONG_TEST();
   for (const Shape& shape : {Shape{7}, Shape{8, 127}}) {
     std::vector<std::string> all = kFloatTypes;
     all.insert(all.end(), kIntegerTypes.begin(), kIntegerTypes.end());

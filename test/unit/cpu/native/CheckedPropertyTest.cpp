@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "../../LongTest.h"
 #include "Native.h"
 #include "cpu/CheckedKernel.h"
 
@@ -244,8 +245,14 @@ void neverMissed(bool copies) {
   EXPECT_GT(judged, clean / 2);
 }
 
-TEST(Checked, WhatTheMachineFindsIsNeverMissed) { neverMissed(false); }
-TEST(Checked, WhatTheMachineFindsOfCopiesIsNeverMissed) { neverMissed(true); }
+TEST(Checked, WhatTheMachineFindsIsNeverMissed) {
+  SMALTI_LONG_TEST();
+  neverMissed(false);
+}
+TEST(Checked, WhatTheMachineFindsOfCopiesIsNeverMissed) {
+  SMALTI_LONG_TEST();
+  neverMissed(true);
+}
 
 }  // namespace
 }  // namespace smalti::cpu::testing

@@ -18,7 +18,7 @@ namespace smalti::cpu::testing {
 namespace {
 
 TEST(NativeCorpus, NearlyEveryRecordedKernelHasNativeCode) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   namespace fs = std::filesystem;
   const fs::path corpus = smalti::test::recordingsFolder();
   if (!fs::exists(corpus)) GTEST_SKIP() << "no recordings at " << corpus;

@@ -110,7 +110,7 @@ std::string page(const Table& table) {
 }
 
 TEST(NativeOps, TheTableIsUpToDate) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   Table table;
   addSamples(table, everySample());
   addTables(table);

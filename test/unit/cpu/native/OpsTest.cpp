@@ -28,7 +28,7 @@ std::map<std::pair<std::string, std::string>, std::vector<const OpSample*>> grou
 }
 
 TEST(NativeOps, GiveWhatTheMachineGives) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   uint64_t seed = 0;
   for (const auto& [of, samples] : groups()) {
     TextKernel k;
@@ -57,7 +57,7 @@ TEST(NativeOps, GiveWhatTheMachineGives) {
 
 /// Objects that call nothing but libc: no fused multiply-add or conversion of a library.
 TEST(NativeOps, CompileAheadOfTimeForOtherProcessors) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   for (const char* name : {"x86_64-linux-gnu/haswell", "aarch64-linux-gnu/neoverse-n1"}) {
     const auto processor = processorNamed(name);
     ASSERT_TRUE(processor) << name;

@@ -2,6 +2,7 @@
 // whoever compares them rely on it.
 #include <gtest/gtest.h>
 
+#include "../../LongTest.h"
 #include "SmallProducts.h"
 #include "cpu/check/Copies.h"
 #include "cpu/inspect/Inspect.h"
@@ -27,6 +28,7 @@ TextKernel sumOfProducts() {
 }
 
 TEST(SameCode, OfAKernelWithSeveralPlacesForAResult) {
+  SMALTI_LONG_TEST();
   std::vector<KernelPackage> alive;  // the next one lies elsewhere
   std::string first;
   for (int i = 0; i < kTimes; ++i) {

@@ -33,13 +33,20 @@ void checkAll(int64_t m, int64_t n, int64_t k, int64_t extra, std::initializer_l
 }
 
 TEST(Gemm, OneElement) { checkAll(1, 1, 1, 0, {0, 7}); }
-TEST(Gemm, Primes) { checkAll(13, 71, 37, 0, {0, 1, 2, 3, 4, 5, 6, 7}); }
-TEST(Gemm, PrimesOnAWindow) { checkAll(19, 131, 101, 5, {0, 3}); }
+TEST(Gemm, Primes) {
+  SMALTI_LONG_TEST();
+  checkAll(13, 71, 37, 0, {0, 1, 2, 3, 4, 5, 6, 7});
+}
+TEST(Gemm, PrimesOnAWindow) {
+  SMALTI_LONG_TEST();
+  checkAll(19, 131, 101, 5, {0, 3});
+}
 TEST(Gemm, TilesThatFit) { checkAll(24, 128, 64, 0, {0, 7}); }
 TEST(Gemm, OneRow) { checkAll(1, 200, 67, 0, {0, 2}); }
 TEST(Gemm, OneColumn) { checkAll(77, 1, 50, 3, {0, 1}); }
 
 TEST(Gemm, RandomShapes) {
+  SMALTI_LONG_TEST();
   std::mt19937 engine(7);
   const auto draw = [&](int most) { return std::uniform_int_distribution<int64_t>(1, most)(engine); };
   for (int i = 0; i < 40; ++i) {
@@ -52,7 +59,7 @@ TEST(Gemm, RandomShapes) {
 }
 
 TEST(Gemm, SeveralBlocks) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   Processor p = hostProcessor();  // as if it had caches for a few tiles
   p.l2Bytes = 128 << 10;
   p.l3Bytes = 2 << 20;
@@ -152,6 +159,7 @@ TEST(Gemm, HalfDenormalsAreValues) {
 
 /// The instructions of lesser processors, where this one has them too.
 TEST(Gemm, NarrowerVectorsGiveTheSame) {
+  SMALTI_LONG_TEST();
   for (const char* processorName : {"haswell", "x86-64"}) {
     auto p = processorNamed(processorName);
     ASSERT_TRUE(p);
@@ -164,6 +172,7 @@ TEST(Gemm, NarrowerVectorsGiveTheSame) {
 
 /// Few registers: A is packed by tiles, the last of which is lower, in several blocks of rows and of k.
 TEST(Gemm, TilesOfAAreStreams) {
+  SMALTI_LONG_TEST();
   auto p = processorNamed("haswell");
   ASSERT_TRUE(p);
   if (p->triple != hostProcessor().triple || p->vectorBytes > hostProcessor().vectorBytes)
@@ -182,6 +191,7 @@ TEST(Gemm, TilesOfAAreStreams) {
 }
 
 TEST(Gemm, ProcessorsWithoutDotProductsGiveTheSame) {
+  SMALTI_LONG_TEST();
   Processor p = hostProcessor();
   p.int8Dot = p.bf16Dot = p.fastBf16Dot = false;
   for (const Types& t : kTypes)
@@ -190,7 +200,7 @@ TEST(Gemm, ProcessorsWithoutDotProductsGiveTheSame) {
 }
 
 TEST(Gemm, CompilesForOtherProcessors) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   for (const char* processorName :
        {"haswell", "sapphirerapids", "znver4", "x86-64", "alderlake", "aarch64-linux-gnu/neoverse-n1"}) {
     auto p = processorNamed(processorName);
@@ -217,6 +227,7 @@ TEST(Gemm, CodeDoesNotGrowWithTheShape) {
 
 /// Two products of one B, which the second finds packed: the same bits as without.
 TEST(Gemm, CachedPackedBServesLaterProducts) {
+  SMALTI_LONG_TEST();
   for (const DType type : {DType::f32, DType::bf16, DType::i8}) {
     GemmShape shape{100, 200, 2100, type, type, type == DType::i8 ? DType::i32 : DType::f32}, few = shape;
     // Fewer rows for which this processor packs B in the same way: others are not given what was kept.
@@ -312,6 +323,7 @@ TEST(Gemm, TileRegistersTakeEveryF32) {
 }
 
 TEST(Gemm, ARowIsAddedAsIfItHadBeenThere) {
+  SMALTI_LONG_TEST();
   for (const DType type : {DType::f32, DType::bf16, DType::i8})
     for (const int64_t k : {37, 2500}) {
       std::vector<std::vector<char>> results;

@@ -1,4 +1,5 @@
 // Kernels without a grid, divided into steps that threads share.
+#include "../../LongTest.h"
 #include "cpu/rewrite/AddGrid.h"
 
 #include <fmt/format.h>
@@ -174,6 +175,7 @@ Kernel someWhole() {
 }
 
 TEST(AddGrid, StepsOfRandomKernelsComputeWhatOneStepComputes) {
+  SMALTI_LONG_TEST();
   int divided = 0, kept = 0;
   EXPECT_TRUE(rc::check([&] {
     for (int n = 0; n < 4; ++n) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "../../LongTest.h"
 #include "RandomRewrites.h"
 
 namespace smalti::cpu::testing {
@@ -390,16 +391,23 @@ void expectApplied(const std::map<std::string, int>& counts, const std::string& 
 }
 
 TEST(Passes, PreserveProducts) {
+  SMALTI_LONG_TEST();
   const auto counts = applied(someProduct, 3);
   expectApplied(counts, "retile-matmul-grid", 30);
   expectApplied(counts, "retile-masked-matmul-grid", 3);
 }
 
-TEST(Passes, PreserveElementwiseKernels) { expectApplied(applied(someElementwise, 3), "retile-without-padding", 20); }
+TEST(Passes, PreserveElementwiseKernels) {
+  SMALTI_LONG_TEST();
+  expectApplied(applied(someElementwise, 3), "retile-without-padding", 20);
+}
 
 TEST(Passes, PreservePostponedStores) { expectApplied(applied(somePostponedStore, 2), "hoist-above-products", 50); }
 
-TEST(Passes, PreserveNumbersOfRows) { expectApplied(applied(someRunningNumber, 2), "eliminate-lane-broadcasts", 50); }
+TEST(Passes, PreserveNumbersOfRows) {
+  SMALTI_LONG_TEST();
+  expectApplied(applied(someRunningNumber, 2), "eliminate-lane-broadcasts", 50);
+}
 
 TEST(Passes, PreserveProductsOfMatrixUnits) { expectApplied(applied(someUnits, 1), "multiply-without-units", 50); }
 

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "../../LongTest.h"
 #include "TestText.h"
 
 namespace smalti::interop {
@@ -25,6 +26,7 @@ std::vector<std::string> recordedModules() {
 }
 
 TEST(Corpus, EveryRecordedModuleIsReadAndWrittenBack) {
+  SMALTI_LONG_TEST();
   const auto paths = recordedModules();
   ASSERT_GE(paths.size(), 20u);
   for (const std::string& path : paths) {

@@ -263,7 +263,7 @@ class RandomViews {
 };
 
 TEST(NativeBitcastRef, SD7_ChainsOfViewsAreThoseOfTheMachine) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   RandomViews views(20);
   constexpr int kKernels = 150;
   for (int i = 0; i < kKernels && !::testing::Test::HasFailure(); ++i) views.run();

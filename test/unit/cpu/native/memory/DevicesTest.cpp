@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../../../LongTest.h"
 #include "../Native.h"
 
 namespace smalti::cpu::testing {
@@ -97,6 +98,7 @@ TextKernel ringSum(int devices, bool withCapacity) {
 }
 
 TEST(NativeDevices, RingSums) {
+  SMALTI_LONG_TEST();
   for (const int devices : {2, 3, 5})
     for (int round = 0; round < 20; ++round) {  // schedules differ
       const PerDevice results = sameTogether(ringSum(devices, true), ramps(devices, {8, 128}));

@@ -8,6 +8,7 @@
 #include <limits>
 #include <sstream>
 
+#include "../../../LongTest.h"
 #include "../RowKernels.h"
 #include "cpu/inspect/Inspect.h"
 
@@ -102,6 +103,7 @@ TEST(PipelinedLastPhase, StoresARowWhileTheNextIsComputed) {
 }
 
 TEST(PipelinedLastPhase, AgreesForAnyNumberAndLengthOfRows) {
+  SMALTI_LONG_TEST();
   for (const int64_t rows : {1, 3, 4, 5, 16})
     for (const int64_t columns : {8, 129, 256, 528, 1000, 1024})
       for (const bool maximum : {false, true}) {

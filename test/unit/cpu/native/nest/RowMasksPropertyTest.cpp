@@ -165,7 +165,7 @@ bool skipsRows(const TextKernel& k) {
 }
 
 TEST(RowMasks, RandomKernelsStoreWhatTheMachineStores) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   int skipping = 0, computingAll = 0;
   EXPECT_TRUE(rc::check([&] {
     const RandomRows rows;
@@ -195,31 +195,35 @@ mlir::Value loadOfX(const KernelPackage& package) {
 
 /// Rows of which the analysis says that no result depends on them may hold anything.
 TEST(RowMasks, ResultsOfRandomKernelsDependOnNeededRowsOnly) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
+  // All rows of x are needed in 24 of 25 random kernels (measured): they say nothing here.
+  constexpr int kKernels = 1500;
   int restricted = 0;
   EXPECT_TRUE(rc::check([&] {
-    const RandomRows rows;
-    const KernelPackage package = rows.kernel().package();
-    const auto needed = neededRowGroups(loadOfX(package));
-    if (!needed) return;
-    ++restricted;
-    const int64_t rowsOfGroup = kMaskRows / needed->groups;
-    for (int n = 0; n < 4; ++n) {
-      const int32_t begin = *rc::gen::inRange(-3, 20), end = *rc::gen::inRange(-3, 20);
-      std::vector<Array> operands = RandomRows::operands(begin, end);
-      const auto expected = runOn(rows.kernel(), {operands});
-      Array& x = operands[2];
-      x = f32Array({kMaskRows, kMaskColumns}, [&, old = floats(x)](int64_t i) {
-        const int64_t group = i / kMaskColumns / rowsOfGroup;
-        return group >= begin && group < end ? old[static_cast<size_t>(i)] : 1e6F;
-      });
-      const auto got = runOn(rows.kernel(), {operands});
-      RC_ASSERT(expected.has_value() && got.has_value());
-      for (size_t r = 0; r < expected->results[0].size(); ++r)
-        RC_ASSERT(difference(expected->results[0][r], got->results[0][r]) == "");
+    for (int kernel = 0; kernel < kKernels / 100; ++kernel) {
+      const RandomRows rows;
+      const KernelPackage package = rows.kernel().package();
+      const auto needed = neededRowGroups(loadOfX(package));
+      if (!needed) continue;
+      ++restricted;
+      const int64_t rowsOfGroup = kMaskRows / needed->groups;
+      for (int n = 0; n < 4; ++n) {
+        const int32_t begin = *rc::gen::inRange(-3, 20), end = *rc::gen::inRange(-3, 20);
+        std::vector<Array> operands = RandomRows::operands(begin, end);
+        const auto expected = runOn(rows.kernel(), {operands});
+        Array& x = operands[2];
+        x = f32Array({kMaskRows, kMaskColumns}, [&, old = floats(x)](int64_t i) {
+          const int64_t group = i / kMaskColumns / rowsOfGroup;
+          return group >= begin && group < end ? old[static_cast<size_t>(i)] : 1e6F;
+        });
+        const auto got = runOn(rows.kernel(), {operands});
+        RC_ASSERT(expected.has_value() && got.has_value());
+        for (size_t r = 0; r < expected->results[0].size(); ++r)
+          RC_ASSERT(difference(expected->results[0][r], got->results[0][r]) == "");
+      }
     }
   }));
-  EXPECT_GT(restricted, 5) << "kernels are such that some rows are not needed";
+  EXPECT_GT(restricted, 20) << "kernels are such that some rows are not needed";
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ void check(const Case& c) {
 }
 
 TEST(RowMasks, OthersAreNotMultiplied) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   for (const int64_t group : {1, 2, 4, 8}) {
     check({.group = group});
     EXPECT_EQ(productsOfFewRows(someRows({.group = group})), 2);
@@ -108,13 +108,13 @@ TEST(RowMasks, OthersAreNotMultiplied) {
 }
 
 TEST(RowMasks, RowsStoredElsewhereAreComputed) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   check({.storesScores = true});
   EXPECT_EQ(productsOfFewRows(someRows({.storesScores = true})), 1);
 }
 
 TEST(RowMasks, OtherMasksLimitNothing) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   for (const Case& c : {Case{.keep = "ori"}, Case{.keep = "xori"}, Case{.from = "sgt"}, Case{.from = "sle"},
                         Case{.group = 3}, Case{.loadsLate = true}, Case{.countedAlong = 1}}) {
     check(c);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "../../../LongTest.h"
 #include "../RowKernels.h"
 #include "../SmallProducts.h"
 #include "cpu/plan/PlanKernel.h"
@@ -160,6 +161,7 @@ class RandomBody {
 };
 
 TEST(Schedule, RandomBodiesComputeWhatTheMachineComputes) {
+  SMALTI_LONG_TEST();
   int64_t reused = 0, fused = 0, inPlace = 0, afterOthers = 0;
   EXPECT_TRUE(rc::check([&] {
     const RandomBody body;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "../../../LongTest.h"
 #include "../Native.h"
 #include "cpu/CheckedKernel.h"
 #include "cpu/check/Instrument.h"
@@ -108,6 +109,7 @@ class RandomMatmul {
 };
 
 TEST(CheckedMatmul, FindsWhatTheMachineFindsAndNothingElse) {
+  SMALTI_LONG_TEST();
   std::array<int, static_cast<size_t>(Mistake::count)> found{};
   int clean = 0;
   EXPECT_TRUE(rc::check([&] {

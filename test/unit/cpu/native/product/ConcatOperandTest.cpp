@@ -66,7 +66,7 @@ ProductPlan planOf(const TextKernel& kernel) {
 }
 
 TEST(ConcatOperand, BlocksOfColumnsAndOfWhatIsSummed) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   for (const char* dtype : {"f32", "bf16"})
     for (const bool transposed : {true, false})
       for (const int64_t m : {1, 3, 8})

@@ -102,7 +102,7 @@ std::vector<Array> convolution(TextKernel& k, const ConvCase& p, const std::stri
 }
 
 TEST(NativeConv, EveryAttributeGivesWhatTheMachineGives) {
-  SMALTI_LONG_TEST();
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
   ConvChooser choose(7);
   const std::vector<std::pair<std::string, std::string>> kTypes{
       {"f32", "f32"}, {"bf16", "f32"}, {"bf16", "bf16"}, {"i8", "i32"}, {"i8", "i8"}};

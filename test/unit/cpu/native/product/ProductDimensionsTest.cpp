@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "../../../LongTest.h"
 #include "../Native.h"
 
 namespace smalti::cpu::testing {
@@ -62,6 +63,7 @@ void product(const Dimensions& d, bool added) {
 }
 
 TEST(NativeProductDimensions, SeveralFreeAndSeveralContracting) {
+  SMALTI_LONG_TEST();
   const std::vector<Dimensions> all{
       {{2, 3, 20}, {20, 40}, {2}, {0}, {}, {}},              // rows that lie one after the other
       {{3, 20, 5}, {20, 40}, {1}, {0}, {}, {}},              // and not
@@ -78,6 +80,7 @@ TEST(NativeProductDimensions, SeveralFreeAndSeveralContracting) {
 
 /// The batch, and rows or columns, in any place: where the last dimension is neither, a matrix is copied.
 TEST(NativeProductDimensions, InEveryOrder) {
+  SMALTI_LONG_TEST();
   const Shape sizes{3, 12, 20};  // batch, rows or columns, depth
   std::vector<Shape> orders;
   Shape order{0, 1, 2};

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "../../../LongTest.h"
 #include "../SmallProducts.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/plan/KernelPlan.h"
@@ -29,6 +30,7 @@ TextKernel product(const std::string& dtype, int64_t m, int64_t n, int64_t k, bo
 }
 
 TEST(SkinnyGemm, ProductsOfRowsAndSumsOfRows) {
+  SMALTI_LONG_TEST();
   for (const char* dtype : {"f32", "bf16"})
     for (const bool transposed : {true, false})
       for (const int64_t m : {1, 3, 8})
@@ -90,6 +92,7 @@ TextKernel roundedProduct(int64_t m, int64_t n, int64_t k, bool transposed, bool
 }
 
 TEST(SkinnyGemm, RoundTheirMatrixAsTheyReadIt) {
+  SMALTI_LONG_TEST();
   NativeOptions options;
   options.processor.bf16Dot = options.processor.fastBf16Dot = false;
   for (const bool transposed : {true, false})
@@ -180,6 +183,7 @@ TEST(SkinnyGemm, SeveralRowsArePrefetchedOnAnyProcessor) {
 
 /// Pairs follow each other in k, so there are none where k is odd, or a stream's part of it.
 TEST(SkinnyGemm, Bf16IsMultipliedByPairsWhereThatIsFaster) {
+  SMALTI_LONG_TEST();
   for (const auto& [name, fast] : {std::pair{"znver4", true}, std::pair{"sapphirerapids", false}})
     for (const int64_t k : {512, 511})
       for (const int64_t m : {1, 8})
@@ -196,6 +200,7 @@ TEST(SkinnyGemm, Bf16IsMultipliedByPairsWhereThatIsFaster) {
 
 /// As many streams as divide the rows and are pages or more; and rows too long for their sums to stay in L1.
 TEST(SkinnyGemm, MatricesAreReadInStreams) {
+  SMALTI_LONG_TEST();
   NativeOptions options;
   options.processor.readStreams = 4;
   for (const char* dtype : {"f32", "bf16"})

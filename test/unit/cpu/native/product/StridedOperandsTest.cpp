@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "../../../LongTest.h"
 #include "../Native.h"
 #include "../SmallProducts.h"
 
@@ -50,6 +51,7 @@ void check(const StridedCase& c) {
 }
 
 TEST(StridedOperands, AreCopiedToMemoryOfTheirOwn) {
+  SMALTI_LONG_TEST();
   for (const char* dtype : {"f32", "bf16"})
     for (const int64_t rows : {1, 4, 16, 64})
       for (const bool transposed : {false, true})
