@@ -5,10 +5,15 @@
 //     pl::Array w, b;
 //     template <class F> void visit(F&& f) { f(w, b); }
 //   };
+//
+// Members that are numbers, enums or strings may be listed, too: they are static, and part of the structure.
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <source_location>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -38,11 +43,17 @@ struct IsTree<std::tuple<T...>> : std::bool_constant<(IsTree<T>::value && ...)> 
 template <class A, class B>
 struct IsTree<std::pair<A, B>> : std::bool_constant<IsTree<A>::value && IsTree<B>::value> {};
 
+/// A listed member that holds no arrays.
+template <class T>
+concept StaticMember = std::is_arithmetic_v<std::remove_const_t<T>> || std::is_enum_v<std::remove_const_t<T>> ||
+                       std::is_same_v<std::remove_const_t<T>, std::string>;
+
 /// Calls f with each array, in order.
 template <class T, class F>
 void visit_leaves(T& tree, const F& f) {
   if constexpr (std::is_same_v<T, Array>) {
     f(tree);
+  } else if constexpr (StaticMember<T>) {
   } else if constexpr (HasVisit<T>) {
     tree.visit([&](auto&... members) { (visit_leaves(members, f), ...); });
   } else if constexpr (requires { tree.begin(); }) {
@@ -55,10 +66,23 @@ template <class T>
 void append_leaves(T tree, std::vector<Array>& leaves) {
   visit_leaves(tree, [&](const Array& a) { leaves.push_back(a); });
 }
-/// Sizes of all vectors in a tree, depth first: with the types they identify its structure.
+template <class T>
+void append_static(const T& value, std::vector<size_t>& sizes) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    sizes.push_back(value.size());
+    for (const char c : value) sizes.push_back(static_cast<unsigned char>(c));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    sizes.push_back(std::bit_cast<uint64_t>(static_cast<double>(value)));
+  } else {
+    sizes.push_back(static_cast<size_t>(value));
+  }
+}
+/// Sizes of all vectors in a tree and its static members, depth first: with the types they identify its structure.
 template <class T>
 void append_sizes(T& tree, std::vector<size_t>& sizes) {
   if constexpr (std::is_same_v<std::remove_const_t<T>, Array>) {
+  } else if constexpr (StaticMember<T>) {
+    append_static(tree, sizes);
   } else if constexpr (HasVisit<T>) {
     tree.visit([&](auto&... members) { (append_sizes(members, sizes), ...); });
   } else if constexpr (requires { tree.begin(); }) {

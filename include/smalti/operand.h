@@ -17,7 +17,8 @@ class RefView;
 using Location = std::source_location;
 
 /// Converts implicitly from everything an op accepts. Numbers are weakly typed, as in Python: `x * 2` keeps the dtype
-/// of x (S-D5); otherwise bool is pred, integers are i32, floating-point numbers f32.
+/// of x (S-D5); otherwise bool is pred, integers are i32 (u32 from 2^31 on), floating-point numbers f32. Integers of
+/// more than 32 bits are not weak: i64, or u64 from 2^63 on.
 class Operand {
  public:
   Operand(const Array& array, Location at = Location::current());
@@ -28,8 +29,10 @@ class Operand {
   Operand(T number, Location at = Location::current()) : at_(at) {
     if constexpr (std::is_same_v<T, bool>)
       setBool(number);
+    else if constexpr (std::is_unsigned_v<T>)
+      setUnsigned(number);
     else if constexpr (std::is_integral_v<T>)
-      setInteger(static_cast<int64_t>(number));
+      setInteger(number);
     else
       setFloat(static_cast<double>(number));
   }
@@ -45,6 +48,7 @@ class Operand {
  private:
   void setBool(bool);
   void setInteger(int64_t);
+  void setUnsigned(uint64_t);
   void setFloat(double);
 
   Array array_;

@@ -340,3 +340,40 @@ lowered = [times(i + 1.5).lower(x) for i in range(12)]
 def test_a_process_may_end_while_its_kernels_compile(ending, said):
     done = run(LOWERED + ending)
     assert (done.returncode, done.stdout) == (0, said), done.stderr
+
+
+def test_denormals_survive_in_threads_of_xla():
+    """XLA's threads flush denormals to zero; the threads of a kernel that they start do not."""
+
+    def halve(x_ref, o_ref):
+        o_ref[...] = x_ref[...] * 0.5
+
+    block = pl.BlockSpec((256, 1024), lambda i: (i, 0))
+    x = np.full((8192, 1024), 1.5e-38, np.float32)
+    with smalti.jax.using(target="cpu", threads=2):
+        halved = jax.jit(lambda x: pl.pallas_call(
+            halve, grid=(32,), in_specs=[block], out_specs=block, out_shape=x,
+            compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",)))(x))
+        for _ in range(3):
+            assert (np.asarray(halved(x)) == np.float32(7.5e-39)).all()
+
+
+def test_kernels_of_one_name_are_told_apart_by_number(tmp_path):
+    def twice(factor):
+        def kernel(x_ref, o_ref):
+            o_ref[...] = x_ref[...] * factor
+
+        return lambda x: pl.pallas_call(kernel, out_shape=x)(x)
+
+    text = jax.export.export(jax.jit(lambda x: twice(2.)(x) + twice(5.)(x)), platforms=["tpu"])(X[:8]).mlir_module()
+    (tmp_path / "same.mlir").write_text(text)
+    smalti_cli = os.path.join(os.environ["SMALTI_BIN_DIR"], "smalti")
+    done = subprocess.run([smalti_cli, "export", "same.mlir", "--format", "text", "--kernel", "kernel"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == ("error[SM1020]: 'same.mlir' contains several kernels 'kernel'\n"
+                           "  need: --kernel, one of 0: kernel, 1: kernel\n")
+    for number, factor in [("0", "2.0"), ("1", "5.0")]:
+        done = subprocess.run([smalti_cli, "export", "same.mlir", "--format", "text", "--kernel", number], cwd=tmp_path,
+                              capture_output=True, text=True)
+        assert done.returncode == 0 and f"{factor}00000e+00" in done.stdout, done.stderr

@@ -60,6 +60,25 @@ mlir::Value selectMask(mlir::OpBuilder& b, mlir::Operation& op, const MaskMap& m
   return logicalAnd(b, at, picked, condition ? broadcast(b, at, condition, type) : mlir::Value());
 }
 
+bool isLogical(mlir::Operation& op) {
+  return mlir::isa<mlir::arith::AndIOp, mlir::arith::OrIOp>(op) &&
+         mlir::getElementTypeOrSelf(op.getResult(0).getType()).isInteger(1);
+}
+
+/// `and` and `or` of bools: a defined operand that decides alone suffices.
+mlir::Value logicalMask(mlir::OpBuilder& b, mlir::Operation& op, const MaskMap& masks) {
+  const mlir::Location at = op.getLoc();
+  mlir::Value mask = logicalAnd(b, at, masks.lookup(op.getOperand(0)), masks.lookup(op.getOperand(1)));
+  if (!mask) return mask;
+  for (const mlir::Value v : op.getOperands()) {
+    mlir::Value decides = v;
+    if (mlir::isa<mlir::arith::AndIOp>(op))
+      decides = mlir::arith::XOrIOp::create(b, at, v, emitConstant(b, at, v.getType(), true));
+    mask = mlir::arith::OrIOp::create(b, at, mask, logicalAnd(b, at, decides, masks.lookup(v)));
+  }
+  return mask;
+}
+
 /// The op on masks instead of values.
 mlir::Value moveMask(mlir::OpBuilder& b, mlir::Operation& op, const MaskMap& masks) {
   mlir::Operation* moved = b.clone(op);
@@ -154,6 +173,7 @@ mlir::Type maskType(mlir::Type type) {
 mlir::Value emitMask(mlir::OpBuilder& b, mlir::Operation& op, MaskRule rule, const MaskMap& masks) {
   switch (rule) {
     case MaskRule::elementwise: {
+      if (isLogical(op)) return logicalMask(b, op, masks);
       mlir::Value mask;
       for (const mlir::Value v : op.getOperands()) mask = logicalAnd(b, op.getLoc(), mask, masks.lookup(v));
       return mask;

@@ -242,8 +242,6 @@ View NativeLowering::denseCopy(const View& from) {
 
 void NativeLowering::fill(const View& to, Reg element) {
   Reg stored = toStorage(b, to.dtype, element);
-  const int lanes = processor.lanes(storage_bytes(to.dtype));
-  const int64_t n = to.elements(), whole = n / lanes * lanes;
   const llvm::Align align(static_cast<uint64_t>(storage_bytes(to.dtype)));
   llvm::Type* type = storageType(b.getContext(), to.dtype);
   if (!isDense(to)) {
@@ -261,6 +259,8 @@ void NativeLowering::fill(const View& to, Reg element) {
     walk(0);
     return;
   }
+  const int lanes = processor.lanes(storage_bytes(to.dtype));
+  const int64_t n = to.elements(), whole = n / lanes * lanes;
   loop(index(0), index(whole), index(lanes), [&](Reg i) {
     b.CreateAlignedStore(b.CreateVectorSplat(static_cast<unsigned>(lanes), stored), b.CreateGEP(type, to.base, i),
                          align);

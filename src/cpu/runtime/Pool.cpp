@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/process/FloatMode.h"
 #include "cpu/runtime/Cores.h"
 #include "cpu/runtime/Pause.h"
 
@@ -145,6 +146,7 @@ class Pool {
  private:
   static void* serve(void* argument) {
     Worker& self = *static_cast<Worker*>(argument);
+    const FloatModeScope ieee;
     tInside = true;
     for (;;) {
       waitWhile(self.state, kIdle, kWorkerSpin);
@@ -241,6 +243,7 @@ bool onOwnThreads(int members, llvm::function_ref<void(int)> body) {
     for (int m = 1; m < members; ++m)
       threads.emplace_back([&, m] {
         decision.wait(kUndecided);
+        const FloatModeScope ieee;
         if (decision.load() == kGo) body(m);
       });
   } catch (const std::system_error&) {

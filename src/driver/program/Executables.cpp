@@ -1,5 +1,6 @@
 #include "driver/program/Executables.h"
 
+#include "base/process/FloatMode.h"
 #include "driver/Module.h"
 #include "driver/program/BindOnGpu.h"
 #include "driver/program/ProgramRunner.h"
@@ -74,6 +75,7 @@ class ProgramExecutable : public Executable::State {
 
  private:
   Result<RunReport> run(std::vector<Array>&& inputs, std::span<Array> into, const ExecuteSettings& settings) const {
+    const FloatModeScope ieee;
     return withinTimeLimit(settings,
                            [&](const ExecuteSettings& limited) { return runWithin(std::move(inputs), into, limited); });
   }
@@ -117,6 +119,7 @@ size_t Executables::numCompiled() const {
 
 Result<std::shared_ptr<const CompiledProgram>> Executables::compile(const CompileOptions& options) {
   const UnforkedWork work;
+  const FloatModeScope ieee;  // constants are folded
   if (auto found = find(options)) return found;
   const auto lockOfModules = alone();
   if (auto found = find(options)) return found;  // by the previous holder of the lock

@@ -1,5 +1,6 @@
 #include "lang/eager/Eager.h"
 
+#include "base/process/FloatMode.h"
 #include "lang/call/CalledKernel.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/KernelOnly.h"
@@ -25,7 +26,7 @@ class Eager : public Tracer {
 }  // namespace
 
 Tracer& Tracer::eager() {
-  static Eager eager;
+  static Eager& eager = *new Eager;  // destructors of static objects may call ops
   return eager;
 }
 
@@ -52,6 +53,7 @@ std::vector<Array> computeNow(const OpRecord& record, std::span<const Array> ope
   for (const ArrayType& t : results) add(t, op.results);
   std::vector<Array> arguments(operands.begin(), operands.end());
   plain::PlainCall call{op, function, arguments, results};
+  const FloatModeScope ieee;
   auto computed = evaluate(call);
   if (!computed) refuse(std::move(computed.error()));
   return std::move(*computed);

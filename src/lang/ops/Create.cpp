@@ -72,10 +72,18 @@ Array scalarOf(DType t, T value) {
 
 void Operand::setBool(bool b) { array_ = scalarOf<uint8_t>(DType::pred, b); }
 void Operand::setInteger(int64_t i) {
-  const bool fits = i >= INT32_MIN && i <= INT32_MAX;
-  // A number that fits into 32 bits (0xffffffffu, too) is an i32; a wider one is an i64, and not weak.
-  array_ = fits || (i > 0 && i <= UINT32_MAX) ? scalarOf<int32_t>(DType::i32, static_cast<int32_t>(i))
-                                              : scalarOf<int64_t>(DType::i64, i).with_weak_type(false);
+  if (i >= INT32_MIN && i <= INT32_MAX)
+    array_ = scalarOf<int32_t>(DType::i32, static_cast<int32_t>(i));
+  else if (i > 0 && i <= UINT32_MAX)
+    array_ = scalarOf<uint32_t>(DType::u32, static_cast<uint32_t>(i));
+  else
+    array_ = scalarOf<int64_t>(DType::i64, i).with_weak_type(false);
+}
+void Operand::setUnsigned(uint64_t u) {
+  if (u <= static_cast<uint64_t>(INT64_MAX))
+    setInteger(static_cast<int64_t>(u));
+  else
+    array_ = scalarOf<uint64_t>(DType::u64, u).with_weak_type(false);
 }
 void Operand::setFloat(double d) { array_ = scalarOf<float>(DType::f32, static_cast<float>(d)); }
 

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../Sanitized.h"
 #include "driver/case/Conform.h"
 
 namespace smalti::driver {
@@ -82,6 +83,7 @@ TEST(Children, AHangIsEnded) {
 }
 
 TEST(Children, MemoryExhaustionIsReported) {
+  SMALTI_SKIP_WITH_ADDRESS_SANITIZER("it reserves more address space than the limit");
   const auto results = runAll(1, {.atOnce = 1, .addressSpaceMib = 64}, [](int64_t) -> std::string {
     try {
       return std::string(std::vector<char>(size_t{1} << 30).size() ? "had it" : "");

@@ -320,6 +320,15 @@ TEST(Ops, ArraysFilledWithADtypeAreNotWeak) {
   EXPECT_EQ(sum.as<float>()[0], 512);
 }
 
+TEST(Ops, UnsignedNumbersKeepTheirValue) {
+  EXPECT_EQ((pl::full({2}, 1.f) * 3000000000u).as<float>()[0], 3e9f);
+  EXPECT_EQ(pl::full({2}, 0xffffffffu, pl::i64).as<int64_t>()[1], 0xffffffff);
+  EXPECT_EQ(pl::full({2}, ~0ull, pl::u64).as<uint64_t>()[1], ~0ull);
+  EXPECT_EQ((pl::full({2}, 5, pl::u32) & 0xfffffffeu).as<uint32_t>()[0], 4u);
+  EXPECT_EQ((pl::full({2}, 5, pl::i32) & 0xfffffffeu).as<int32_t>()[0], 4);
+  EXPECT_EQ(pl::full({2}, uint8_t{200}).dtype(), pl::i32);
+}
+
 TEST(Ops, PowersAndTilesOfExtremeNumbers) {
   EXPECT_EQ(pl::integer_pow(pl::full({}, 2.f), INT32_MIN).as<float>()[0], 0);
   EXPECT_EQ(pl::integer_pow(pl::full({}, 2.f), -2).as<float>()[0], 0.25f);

@@ -6,6 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 #include "Helpers.h"
 
 namespace pl = smalti;
@@ -269,6 +273,55 @@ TEST(Robustness, ReshapesTakeOneOpenSizeAndNoNegativeOnes) {
   EXPECT_EQ(pl::reshape(x, {-1, 256}).shape(), (pl::Shape{4, 256}));
   for (const pl::Shape& wrong : {pl::Shape{-2, -512}, pl::Shape{-1, -1}, pl::Shape{-1, 0}})
     EXPECT_EQ(codeOf([&] { pl::reshape(x, wrong); }), "SM6303");
+}
+
+#if defined(__x86_64__)
+/// XLA's threads flush denormals to zero, and so do programs linked with -ffast-math.
+TEST(Robustness, DenormalsSurviveInHostsThatFlushThem) {
+  constexpr float kTiny = 1.5e-38F, kHalf = 7.5e-39F;
+  const auto halved = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_] * 0.5; },
+                                      {.out_shape = pl::ShapeDtype{{4096, 1024}, pl::f32},
+                                       .grid = {64},
+                                       .in_specs = {{{64, 1024}, [](auto i) { return std::tuple{i, 0}; }}},
+                                       .out_specs = {{{64, 1024}, [](auto i) { return std::tuple{i, 0}; }}},
+                                       .compiler_params = {.dimension_semantics = {pl::parallel}}});
+  const pl::Array x = pl::full({4096, 1024}, kTiny);
+  constexpr unsigned kFlush = 0x8040;
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | kFlush);
+  const pl::Array byKernel = halved(x), byOp = pl::jit([](const pl::Array& v) { return v * 0.5; })(x),
+                  now = pl::full({4}, kTiny) * 0.5;
+  EXPECT_EQ(_mm_getcsr() & kFlush, kFlush) << "the host's mode is its own";
+  _mm_setcsr(before);
+  for (int64_t i = 0; i < 4096; ++i) {
+    ASSERT_EQ(byKernel.as<float>()[i * 1024], kHalf) << i;
+    ASSERT_EQ(byOp.as<float>()[i * 1024], kHalf) << i;
+  }
+  EXPECT_EQ(now.as<float>()[0], kHalf);
+}
+#endif
+
+TEST(Robustness, ADefinedBoolThatDecidesMakesTheResultDefined) {
+  const auto masked = [](bool both) {
+    return pl::pallas_call(
+        [=](pl::Ref ids, pl::Ref x, pl::Ref o) {
+          const pl::Array inside = pl::broadcasted_iota(pl::i32, {8, 128}, 1) < 48, same = ids[_] == 1;
+          const pl::Array chosen = both ? same & inside : !(!inside | !same);
+          o[_] = pl::where(chosen, x[_], 0.0f);
+        },
+        {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32},
+         .grid = {1},
+         .in_specs = {{{8, 128}, [](auto i) { return std::tuple{0, i}; }},
+                      {{8, 128}, [](auto i) { return std::tuple{0, i}; }}},
+         .out_specs = {{{8, 128}, [](auto i) { return std::tuple{0, i}; }}}});
+  };
+  for (const bool both : {true, false})
+    for (const char* target : {"interpret", "cpu"}) {
+      pl::Settings settings;
+      pl::unwrap(settings.set("target", target));
+      const auto report = masked(both).with(settings).check(pl::ones({8, 48}, pl::i32), pl::ones({8, 48}));
+      EXPECT_TRUE(report.findings.empty()) << target << report.findings[0].diagnostic.str();
+    }
 }
 
 }  // namespace

@@ -410,4 +410,49 @@ TEST(Transforms, ErrorsInsideNameTheUsersLine) {
   EXPECT_NE(refused.error().place.file.find("TransformTest.cpp"), std::string::npos);
 }
 
+struct Scaled {
+  int factor = 1;
+  std::string name;
+  Array w;
+  template <class F>
+  void visit(F&& f) {
+    f(factor, name, w);
+  }
+};
+
+TEST(Transforms, StaticMembersOfStructsArePartOfTheSignature) {
+  int traces = 0;
+  const auto f = pl::jit([&](const Scaled& s) {
+    ++traces;
+    return Scaled{s.factor + 1, s.name + "'", s.w * s.factor};
+  });
+  const Array x = pl::arange(4, pl::f32);
+  for (const int factor : {2, 10, 2}) {
+    const Scaled made = f(Scaled{factor, "a", x});
+    EXPECT_EQ(made.factor, factor + 1);
+    EXPECT_EQ(made.name, "a'");
+    EXPECT_EQ(made.w.as<float>()[3], 3.0f * static_cast<float>(factor));
+  }
+  EXPECT_EQ(f(Scaled{2, "b", x}).name, "b'");
+  EXPECT_EQ(traces, 3);
+}
+
+TEST(Transforms, AScanOverAShardMapHasAGradient) {
+  const auto scaled =
+      pl::shard_map([](const Array& x, const Array& w) { return x * w; }, pl::Mesh({{"x", 2}}), pl::P("x"), pl::P("x"));
+  const auto loss = [&](bool sharded) {
+    return [&, sharded](const Array& w) {
+      return pl::sum(pl::scan(
+                         [&](const Array& c, const Array& x) {
+                           return std::pair{pl::tanh(sharded ? Array(scaled(x, c)) : x * c), pl::sum(x)};
+                         },
+                         w, pl::reshape(pl::arange(12, pl::f32) / 8, {3, 4}))
+                         .first);
+    };
+  };
+  const Array w = pl::arange(4, pl::f32) / 3;
+  const Array got = pl::grad(loss(true))(w), expected = pl::grad(loss(false))(w);
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(got.as<float>()[i], expected.as<float>()[i], 1e-6) << i;
+}
+
 }  // namespace

@@ -46,6 +46,7 @@ std::string refusalReason(const TracedFunction& f, const Op& op, bool wide) {
       if (a.dynamicSize) return "it copies slices of computed size";
   if (isSilent(op) || isMemory(op) || isControl(op)) return "";
   if (isOneOf(op.name, {"constant", "return", "program_id", "num_programs", "device_id"})) return "";
+  if (op.name == "atomic") return "it updates memory atomically";
   const OpRecord& record = *findOp(op.name);
   if (!evaluatorOf(record) && !record.expand) return fmt::format("it uses {}", record.shownName());
   return "";

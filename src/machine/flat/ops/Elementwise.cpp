@@ -62,6 +62,37 @@ const Instruction* runBinary(Frame& frame, const Instruction* i) {
   return i + 1;
 }
 
+/// arith.andi and arith.ori of bools: a defined operand that decides alone suffices.
+struct Logical : Payload {
+  Operand a, b, out;
+  eval::BinaryKernel kernel = nullptr;
+  eval::Splat splat = eval::Splat::none;
+  uint8_t decides = 0;  ///< false for andi, true for ori
+  void run(Frame& frame) const {
+    const Slot &x = frame.slots[a.slot], &y = frame.slots[b.slot];
+    const bool masked = x.mask || y.mask;
+    // The mask first: `out` may share the memory of an operand, and its mask that of the operand's mask.
+    if (masked) [[unlikely]]
+      mask(frame, x, y);
+    kernel(x.data, y.data, frame.slots[out.slot].data, out.stored(), splat);
+    if (!masked) frame.setDefined(out);
+  }
+  void mask(Frame& frame, const Slot& x, const Slot& y) const {
+    const int64_t n = out.stored();
+    auto* result = reinterpret_cast<uint8_t*>(frame.temporary(0, n));
+    const auto decided = [&](const Slot& slot, int64_t k) {
+      return reinterpret_cast<const uint8_t*>(slot.data)[k] == decides;
+    };
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t i = a.splat ? 0 : k, j = b.splat ? 0 : k;
+      const bool xDefined = !x.mask || x.mask[i], yDefined = !y.mask || y.mask[j];
+      result[k] = (xDefined && yDefined) || (xDefined && decided(x, i)) || (yDefined && decided(y, j));
+    }
+    std::memcpy(frame.newMask(out), result, static_cast<size_t>(n));
+    frame.tidyMask(out);
+  }
+};
+
 void emitUnary(FlatLowering& lowering, mlir::Operation& op, eval::UnaryKernel kernel) {
   const Operand a = lowering.operand(op.getOperand(0));
   const Operand out = lowering.define(op.getResult(0), a.splat, op.getOperands());
@@ -83,6 +114,22 @@ void emitBinary(FlatLowering& lowering, mlir::Operation& op, eval::BinaryKernel 
   i.a = a.slot;
   i.b = b.slot;
   if (i.n != 1) i.splat = a.splat ? eval::Splat::lhs : b.splat ? eval::Splat::rhs : eval::Splat::none;
+}
+
+Status lowerLogical(FlatLowering& lowering, mlir::Operation& op) {
+  if (elementDType(op.getResult(0).getType()) != DType::pred) return lowerElementwise(lowering, op);
+  const llvm::StringRef name = op.getName().getStringRef();
+  Logical payload;
+  payload.kernel = eval::findBinary(std::string_view(name.data(), name.size()), DType::pred);
+  if (!payload.kernel) return lowering.refuse(op);
+  payload.decides = name == "arith.ori";
+  payload.a = lowering.operand(op.getOperand(0));
+  payload.b = lowering.operand(op.getOperand(1));
+  payload.out = lowering.define(op.getResult(0), payload.a.splat && payload.b.splat, op.getOperands());
+  if (payload.out.stored() != 1)
+    payload.splat = payload.a.splat ? eval::Splat::lhs : payload.b.splat ? eval::Splat::rhs : eval::Splat::none;
+  lowering.emit(std::move(payload));
+  return {};
 }
 
 // ---- arith.cmpi, arith.cmpf: the predicate is part of the evaluator's name
@@ -193,6 +240,7 @@ Status lowerSame(FlatLowering& lowering, mlir::Operation& op) {
 }
 
 constexpr FlatOpRow kElementwiseTable[] = {
+    {"arith.andi", lowerLogical, OpClass::vector},        {"arith.ori", lowerLogical, OpClass::vector},
     {"arith.bitcast", lowerConvert, OpClass::vector},     {"arith.cmpf", lowerCompare, OpClass::vector},
     {"arith.cmpi", lowerCompare, OpClass::vector},        {"arith.extf", lowerConvert, OpClass::vector},
     {"arith.extsi", lowerConvert, OpClass::vector},       {"arith.extui", lowerConvert, OpClass::vector},
@@ -211,6 +259,10 @@ std::span<const FlatOpRow> elementwiseTable() { return kElementwiseTable; }
 std::vector<int32_t> elementwiseOperands(const Instruction& i) {
   if (i.run == &runUnary) return {i.a};
   if (i.run == &runBinary) return {i.a, i.b};
+  if (i.run == &step<Logical>) {
+    const auto& logical = *static_cast<const Logical*>(i.payload);
+    return {logical.a.slot, logical.b.slot};
+  }
   if (i.run != &step<Select>) return {};
   const auto& select = *static_cast<const Select*>(i.payload);
   return {select.condition.slot, select.a.slot, select.b.slot};

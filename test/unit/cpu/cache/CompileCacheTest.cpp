@@ -251,19 +251,6 @@ TEST_F(Cache, SeveralProcessesShareAFolder) {
   for (const fs::path& file : files()) EXPECT_EQ(file.extension(), ".kernel");
 }
 
-TEST_F(Cache, AnEntryIsReadInWellUnderTheTimeOfACompilation) {
-  CompileCache cache(folder, 64 * kMib);
-  cache.put(key, std::string(200 << 10, 'o'), "report");
-  double best = 1e9;
-  for (int i = 0; i < 20; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    EXPECT_TRUE(cache.find(key));
-    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
-  }
-  EXPECT_LT(best, 2.0);
-  RecordProperty("milliseconds", fmt::format("{:.3f}", best));
-}
-
 TEST(CacheFolder, SettingsMeanFolders) {
   const auto set = [](const char* name, const char* value) { value ? ::setenv(name, value, 1) : ::unsetenv(name); };
   const char* home = std::getenv("HOME");
