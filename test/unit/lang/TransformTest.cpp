@@ -437,22 +437,4 @@ TEST(Transforms, StaticMembersOfStructsArePartOfTheSignature) {
   EXPECT_EQ(traces, 3);
 }
 
-TEST(Transforms, AScanOverAShardMapHasAGradient) {
-  const auto scaled =
-      pl::shard_map([](const Array& x, const Array& w) { return x * w; }, pl::Mesh({{"x", 2}}), pl::P("x"), pl::P("x"));
-  const auto loss = [&](bool sharded) {
-    return [&, sharded](const Array& w) {
-      return pl::sum(pl::scan(
-                         [&](const Array& c, const Array& x) {
-                           return std::pair{pl::tanh(sharded ? Array(scaled(x, c)) : x * c), pl::sum(x)};
-                         },
-                         w, pl::reshape(pl::arange(12, pl::f32) / 8, {3, 4}))
-                         .first);
-    };
-  };
-  const Array w = pl::arange(4, pl::f32) / 3;
-  const Array got = pl::grad(loss(true))(w), expected = pl::grad(loss(false))(w);
-  for (int i = 0; i < 4; ++i) EXPECT_NEAR(got.as<float>()[i], expected.as<float>()[i], 1e-6) << i;
-}
-
 }  // namespace
