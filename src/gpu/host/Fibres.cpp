@@ -18,7 +18,6 @@
 
 #include "eval/FloatFormats.h"
 #include "gpu/device/Primitives.h"
-#include "llvm/Support/Compiler.h"
 
 namespace smalti::gpu {
 namespace {
@@ -205,8 +204,6 @@ bool Block::resume(int32_t thread) {
   if (!f.begun) {
     void* stack = stacks.at(static_cast<size_t>(thread));
     if (!stack) return false;
-    // A thread that was given up has left its frames marked.
-    __asan_unpoison_memory_region(stack, kStackBytes);
     getcontext(&f.context);
     f.context.uc_stack.ss_sp = stack;
     f.context.uc_stack.ss_size = kStackBytes;
