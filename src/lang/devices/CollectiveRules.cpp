@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lang/devices/MeshAround.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
@@ -123,7 +124,7 @@ std::vector<MaybeZero> transposePermute(const OpCall& call, const Mask&, Cotange
 /// The sum, on the device that everybody has it from: the first of its group.
 std::vector<MaybeZero> transposeBroadcastFrom(const OpCall& call, const Mask&, Cotangents ct) {
   const Array& groups = std::get<Array>(*attributeOf(call.attributes, "replica_groups"));
-  const Array device = bind1(*findOp("partition_id"), {}, {DType::u32, {}});
+  const Array device = deviceNumber();
   Array isSource = full({}, false);
   for (int64_t g = 0; g < groups.dim(0); ++g)
     isSource = logical_or(isSource, device == full({}, groups.as<int64_t>()[g * groups.dim(1)], DType::u32));
