@@ -16,7 +16,7 @@ import numpy as np
 
 # dtype name → (integer type it is stored as, bits per element)
 _RAW = {"bfloat16": ("uint16", 16), "float8_e5m2": ("uint8", 8), "float8_e4m3fn": ("uint8", 8),
-        "float8_e4m3b11fnuz": ("uint8", 8), "float4_e2m1fn": ("uint8", 4),
+        "float8_e4m3b11fnuz": ("uint8", 8), "float8_e8m0fnu": ("uint8", 8), "float4_e2m1fn": ("uint8", 4),
         "int4": ("uint8", 4), "uint4": ("uint8", 4), "int2": ("uint8", 2), "uint2": ("uint8", 2)}
 
 

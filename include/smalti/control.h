@@ -35,32 +35,22 @@ namespace detail {
 // Carries of loops and results of branches: void, Array, std::array, std::pair, std::tuple or std::vector of Array, and
 // structs that list their members (leaves.h).
 using Arrays = std::vector<Array>;
-inline void flatten(const Array& a, Arrays& out) { out.push_back(a); }
-inline void flatten(const RefView& a, Arrays& out) { out.push_back(a.value()); }
-template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
-void flatten(T number, Arrays& out) {
-  out.push_back(Operand(number).array());
-}
+/// One function, so that every kind may hold every other.
 template <class T>
-void flatten(const std::vector<T>& v, Arrays& out) {
-  for (const T& a : v) flatten(a, out);
-}
-template <class T, size_t N>
-void flatten(const std::array<T, N>& v, Arrays& out) {
-  for (const T& a : v) flatten(a, out);
-}
-template <class... T>
-void flatten(const std::tuple<T...>& t, Arrays& out) {
-  std::apply([&](const auto&... a) { (flatten(a, out), ...); }, t);
-}
-template <class A, class B>
-void flatten(const std::pair<A, B>& p, Arrays& out) {
-  flatten(p.first, out);
-  flatten(p.second, out);
-}
-template <HasVisit T>
-void flatten(const T& structure, Arrays& out) {
-  append_leaves(structure, out);
+void flatten(const T& value, Arrays& out) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    out.push_back(Operand(value).array());
+  } else if constexpr (std::is_same_v<T, RefView>) {
+    out.push_back(value.value());
+  } else if constexpr (std::is_convertible_v<const T&, Array>) {
+    out.push_back(value);
+  } else if constexpr (HasVisit<T>) {
+    append_leaves(value, out);
+  } else if constexpr (requires { value.begin(); }) {
+    for (const auto& element : value) flatten(element, out);
+  } else {
+    std::apply([&](const auto&... elements) { (flatten(elements, out), ...); }, value);
+  }
 }
 
 /// The type of a carry inside the loop: numbers and reads of Refs become Arrays.

@@ -29,6 +29,7 @@ enum class DType : uint8_t {
   f8e5m2,
   f8e4m3fn,
   f8e4m3b11fnuz,
+  f8e8m0fnu,  ///< the power of two 2^(code - 127), or NaN: the scale of a block of narrow numbers
   bf16,
   f16,
   f32,

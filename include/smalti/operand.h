@@ -1,5 +1,5 @@
-// The operand of an op of the language: an array, a traced value, a read of a Ref, or a C++ number; and the line
-// of the user's source that passes it.
+// The operand of an op of the language: an array, a traced value, a read of a Ref, the result of a call, or a C++
+// number; and the line of the user's source that passes it.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ namespace smalti {
 
 class Ref;
 class RefView;
+class Results;
 
 using Location = std::source_location;
 
@@ -23,6 +24,8 @@ class Operand {
  public:
   Operand(const Array& array, Location at = Location::current());
   Operand(const RefView& view, Location at = Location::current());
+  /// The result of a call, `f(g(x))`; error SM6201 if there is not exactly one.
+  Operand(Results results, Location at = Location::current());
   /// Always throws an Error: a Ref must be read first, `ref[_]` (E-A7).
   Operand(const Ref& ref, Location at = Location::current());
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>

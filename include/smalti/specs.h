@@ -26,7 +26,7 @@ inline constexpr DType pred = DType::pred, i2 = DType::i2, i4 = DType::i4, i8 = 
                        i32 = DType::i32, i64 = DType::i64, u2 = DType::u2, u4 = DType::u4, u8 = DType::u8,
                        u16 = DType::u16, u32 = DType::u32, u64 = DType::u64, bf16 = DType::bf16, f16 = DType::f16,
                        f32 = DType::f32, f64 = DType::f64, f8e5m2 = DType::f8e5m2, f8e4m3fn = DType::f8e4m3fn,
-                       f8e4m3b11fnuz = DType::f8e4m3b11fnuz, f4e2m1fn = DType::f4e2m1fn;
+                       f8e4m3b11fnuz = DType::f8e4m3b11fnuz, f8e8m0fnu = DType::f8e8m0fnu, f4e2m1fn = DType::f4e2m1fn;
 
 inline constexpr DimensionSemantics parallel = DimensionSemantics::parallel, arbitrary = DimensionSemantics::arbitrary,
                                     core_parallel = DimensionSemantics::core_parallel;

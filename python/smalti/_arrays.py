@@ -15,7 +15,7 @@ _DTYPES = {
     "c64": np.complex64, "c128": np.complex128,
     "i2": ml_dtypes.int2, "i4": ml_dtypes.int4, "u2": ml_dtypes.uint2, "u4": ml_dtypes.uint4, "bf16": ml_dtypes.bfloat16,
     "f8e5m2": ml_dtypes.float8_e5m2, "f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e4m3b11fnuz": ml_dtypes.float8_e4m3b11fnuz,
-    "f4e2m1fn": ml_dtypes.float4_e2m1fn,
+    "f8e8m0fnu": ml_dtypes.float8_e8m0fnu, "f4e2m1fn": ml_dtypes.float4_e2m1fn,
 }
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 

@@ -42,14 +42,15 @@ Array::Array(Array&& o) noexcept
       owner_(std::move(o.owner_)),
       traced_(std::exchange(o.traced_, false)),
       weak_(std::exchange(o.weak_, false)) {}
-Array& Array::operator=(const Array&) = default;
+Array& Array::operator=(const Array& o) { return *this = Array(o); }
+// What this array owns may own `o`, so it is released last.
 Array& Array::operator=(Array&& o) noexcept {
-  if (this == &o) return *this;
-  type_ = std::exchange(o.type_, {});
-  data_ = std::exchange(o.data_, nullptr);
-  owner_ = std::move(o.owner_);
-  traced_ = std::exchange(o.traced_, false);
-  weak_ = std::exchange(o.weak_, false);
+  Array taken(std::move(o));
+  std::swap(type_, taken.type_);
+  std::swap(data_, taken.data_);
+  std::swap(owner_, taken.owner_);
+  std::swap(traced_, taken.traced_);
+  std::swap(weak_, taken.weak_);
   return *this;
 }
 Array::~Array() = default;

@@ -314,7 +314,7 @@ Result<Compiled<MeasuredKernel>> compile(const KernelPackage& package, const Nat
   // The block sizes depend on the number of cores (cpu/rewrite).
   const std::string key = options.cache || options.devices
                               ? cacheKey({packageText(package), processorText(options.processor),
-                                          options.poison == eval::Poison::intMin ? "min" : "max",
+                                          std::to_string(static_cast<int>(options.poison)),
                                           options.checkBlocks ? "inside" : "anywhere",
                                           options.devices ? "devices" : "alone", std::to_string(availableCores())})
                               : std::string();

@@ -14,7 +14,7 @@ class CompileCache;
 
 struct NativeOptions {
   Processor processor = hostProcessor();
-  eval::Poison poison = eval::Poison::intMin;  ///< the value of undefined integers
+  eval::Poison poison = eval::Poison::intMin;  ///< the value of undefined memory
   bool checkBlocks = true;                     ///< a block outside its array is a fault
   bool devices = false;                        ///< compile for `callOnDevices`, in which each device runs on one thread
   CompileCache* cache = nullptr;               ///< keeps code between processes; not owned

@@ -19,9 +19,10 @@ CompileOptions compileOptions(const Options& options, std::optional<machine::Poi
   c.numerics = options.numerics == "tpu"              ? Numerics::tpu
                : options.numerics == "f32" || !target ? Numerics::f32
                                                       : target->numerics;
-  c.poison = options.poison == "auto"  ? recordedPoison.value_or(machine::Poison::intMin)
-             : options.poison == "max" ? machine::Poison::intMax
-                                       : machine::Poison::intMin;
+  c.poison = options.poison == "auto"   ? recordedPoison.value_or(machine::Poison::intMin)
+             : options.poison == "max"  ? machine::Poison::intMax
+             : options.poison == "zero" ? machine::Poison::zero
+                                        : machine::Poison::intMin;
   c.staleEdges = !recordedPoison;
   c.naivePipeline = options.naivePipeline;
   c.cores = static_cast<int>(options.cores);

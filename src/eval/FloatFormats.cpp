@@ -16,6 +16,8 @@ float f8e4m3fnToF32(uint8_t x) { return baseline::F8e4m3fn::load(x); }
 uint8_t f32ToF8e4m3fn(float f) { return baseline::F8e4m3fn::store(f); }
 float f8e4m3b11fnuzToF32(uint8_t x) { return baseline::F8e4m3b11fnuz::load(x); }
 uint8_t f32ToF8e4m3b11fnuz(float f) { return baseline::F8e4m3b11fnuz::store(f); }
+float f8e8m0fnuToF32(uint8_t x) { return baseline::F8e8m0fnu::load(x); }
+uint8_t f32ToF8e8m0fnu(float f) { return baseline::F8e8m0fnu::store(f); }
 float f4e2m1fnToF32(uint8_t x) { return baseline::F4e2m1fn::load(x); }
 uint8_t f32ToF4e2m1fn(float f) { return baseline::F4e2m1fn::store(f); }
 
@@ -89,6 +91,8 @@ double elementAsDouble(DType t, const void* p) {
       return static_cast<double>(loadAs<uint64_t>(p));
     case DType::f4e2m1fn:
       return f4e2m1fnToF32(loadAs<uint8_t>(p));
+    case DType::f8e8m0fnu:
+      return f8e8m0fnuToF32(loadAs<uint8_t>(p));
     case DType::f8e5m2:
       return f8e5m2ToF32(loadAs<uint8_t>(p));
     case DType::f8e4m3fn:
@@ -116,6 +120,8 @@ void elementFromDouble(DType t, double x, void* p) {
       return storeAs<uint8_t>(p, x != 0);
     case DType::f4e2m1fn:
       return storeAs(p, f32ToF4e2m1fn(f64ToF32Odd(x)));
+    case DType::f8e8m0fnu:
+      return storeAs(p, f32ToF8e8m0fnu(f64ToF32Odd(x)));
     case DType::f8e5m2:
       return storeAs(p, f32ToF8e5m2(f64ToF32Odd(x)));
     case DType::f8e4m3fn:

@@ -1,5 +1,5 @@
 // Scalar conversions between f32 and every narrow float, proved against llvm::APFloat
-// (f4e2m1fn as JAX does it: NaN → -0, ±inf → ±6). Round to nearest even, IEEE denormals.
+// (f4e2m1fn and f8e8m0fnu as JAX does it: f4e2m1fn has NaN → -0, ±inf → ±6). Round to nearest even, IEEE denormals.
 #pragma once
 
 #include <bit>
@@ -23,6 +23,8 @@ float f8e4m3fnToF32(uint8_t);
 uint8_t f32ToF8e4m3fn(float);
 float f8e4m3b11fnuzToF32(uint8_t);
 uint8_t f32ToF8e4m3b11fnuz(float);
+float f8e8m0fnuToF32(uint8_t);
+uint8_t f32ToF8e8m0fnu(float);
 float f4e2m1fnToF32(uint8_t);
 uint8_t f32ToF4e2m1fn(float);
 

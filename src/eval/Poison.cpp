@@ -13,7 +13,7 @@ namespace {
 /// One element of undefined memory, in storage form.
 void poisonElement(DType type, Poison kind, std::byte* element) {
   std::fill_n(element, storage_bytes(type), std::byte{0});
-  if (type == DType::pred || is_semaphore(type)) return;
+  if (kind == Poison::zero || type == DType::pred || is_semaphore(type)) return;
   if (type == DType::i16 && kind == Poison::intMin) return;  // interpret=True takes int16 for a semaphore
   if (is_complex(type)) {
     poisonElement(part_of(type), kind, element);

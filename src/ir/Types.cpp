@@ -45,6 +45,7 @@ std::optional<DType> dtypeOf(mlir::Type type) {
   if (mlir::isa<mlir::Float8E5M2Type>(type)) return DType::f8e5m2;
   if (mlir::isa<mlir::Float8E4M3FNType>(type)) return DType::f8e4m3fn;
   if (mlir::isa<mlir::Float8E4M3B11FNUZType>(type)) return DType::f8e4m3b11fnuz;
+  if (mlir::isa<mlir::Float8E8M0FNUType>(type)) return DType::f8e8m0fnu;
   if (mlir::isa<mlir::Float4E2M1FNType>(type)) return DType::f4e2m1fn;
   if (mlir::isa<tpu::SemaphoreType>(type)) return DType::semaphore;
   if (mlir::isa<tpu::DmaSemaphoreType>(type)) return DType::dma_semaphore;
@@ -67,6 +68,8 @@ mlir::Type typeOf(DType dtype, mlir::MLIRContext& context) {
       return mlir::Float8E4M3FNType::get(&context);
     case DType::f8e4m3b11fnuz:
       return mlir::Float8E4M3B11FNUZType::get(&context);
+    case DType::f8e8m0fnu:
+      return mlir::Float8E8M0FNUType::get(&context);
     case DType::f4e2m1fn:
       return mlir::Float4E2M1FNType::get(&context);
     case DType::index:

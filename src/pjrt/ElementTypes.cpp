@@ -52,6 +52,8 @@ int typeNumber(DType dtype) {
       return 24;
     case DType::u2:
       return 25;
+    case DType::f8e8m0fnu:
+      return 28;
     case DType::f4e2m1fn:
       return 29;
     case DType::index:

@@ -102,7 +102,8 @@ def casts():
              ("float32", "int8"), ("int8", "float32"), ("int8", "int32"), ("int32", "int8"), ("int32", "int16"),
              ("uint8", "int32"), ("int32", "uint8"), ("uint32", "float32"), ("float32", "uint32"), ("bfloat16", "int32"),
              ("float32", "float8_e5m2"), ("float32", "float8_e4m3fn"), ("float8_e5m2", "float32"),
-             ("float8_e4m3fn", "float32"), ("bool", "int32"), ("int32", "bool"), ("int4", "int32"), ("uint4", "int32"),
+             ("float8_e4m3fn", "float32"), ("float32", "float8_e8m0fnu"), ("bfloat16", "float8_e8m0fnu"),
+             ("float8_e8m0fnu", "float32"), ("float8_e8m0fnu", "bfloat16"), ("bool", "int32"), ("int32", "bool"), ("int4", "int32"), ("uint4", "int32"),
              ("int4", "float32")]
     for source, target in pairs:
         x = array((32, 128), source, 7, low=-200, high=300)

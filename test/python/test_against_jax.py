@@ -54,7 +54,7 @@ def passed(outcome, family):
 
 def test_s_e1_every_dtype_is_computed_with(outcome):
     names = " ".join(passed(outcome, "casts") | passed(outcome, "elementwise") | passed(outcome, "matmuls"))
-    for dtype in ("float32", "bfloat16", "float8_e5m2", "float8_e4m3fn", "int32", "int16", "int8", "int4", "uint32",
+    for dtype in ("float32", "bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e8m0fnu", "int32", "int16", "int8", "int4", "uint32",
                   "uint8", "uint4", "bool"):
         assert dtype in names, dtype
 

@@ -62,7 +62,7 @@ for dtype in [jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.int32, jnp.uint32]
     CASES[f"sum_{t}"] = (lambda x: x.sum(), (a,), 0)
     CASES[f"from_float_{t}"] = (lambda x, d=dtype: x.astype(d), (jnp.abs(X) * 50,), 0)
     CASES[f"to_float_{t}"] = (lambda x: x.astype(jnp.float32), (a,), 0)
-for dtype in [jnp.bfloat16, jnp.float16, jnp.float8_e5m2, jnp.float8_e4m3fn, jnp.float8_e4m3b11fnuz]:
+for dtype in [jnp.bfloat16, jnp.float16, jnp.float8_e5m2, jnp.float8_e4m3fn, jnp.float8_e4m3b11fnuz, jnp.float8_e8m0fnu]:
     CASES[f"to_{jnp.dtype(dtype).name}"] = (lambda x, d=dtype: x.astype(d), (X * 20,), 0)
 CASES |= {
     "compare_special": (lambda x: (x < 1, x <= x, x == x, x != x, x > 0), (SPECIAL,), 0),

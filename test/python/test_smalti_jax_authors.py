@@ -91,6 +91,21 @@ def test_a_product_with_quantised_weights(dtype):
     close(got, (x.astype(jnp.float32) @ w.astype(jnp.float32)) * scale)
 
 
+def test_a_packed_cache_with_scales_that_are_powers_of_two():
+    """Rows of 128 numbers of 8 bits, then the exponent of the row, in one array of bytes."""
+    values = (normal(32, 128) * 20).astype(jnp.float8_e4m3fn)
+    scales = jnp.exp2(jnp.arange(-16.0, 16.0)).astype(jnp.float8_e8m0fnu)[:, None]
+    packed = jnp.concatenate([jax.lax.bitcast_convert_type(values, jnp.int8),
+                              jnp.tile(jax.lax.bitcast_convert_type(scales, jnp.int8), (1, 128))], 1)
+
+    def kernel(packed, o):
+        scale = pltpu.bitcast(packed[:, 128:129].T, jnp.float8_e8m0fnu).astype(jnp.bfloat16)
+        o[...] = pltpu.bitcast(packed[:, :128], jnp.float8_e4m3fn).astype(jnp.float32) * scale.astype(jnp.float32).T
+
+    got = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((32, 128), jnp.float32))(packed)
+    np.testing.assert_array_equal(got, values.astype(jnp.float32) * scales.astype(jnp.float32))
+
+
 def test_a_linear_recurrence_with_its_gradient():
     """h = a h + x, in blocks of time; the gradient is the same kernel backwards."""
     length, width, block = 64, 128, 16

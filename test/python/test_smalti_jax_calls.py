@@ -145,6 +145,23 @@ def test_extremes_of_a_dtype_without_infinities(reduce, axis):
     np.testing.assert_array_equal(np.asarray(got, np.float32), np.asarray(expected, np.float32))
 
 
+@pytest.mark.parametrize("target", ["cpu", "interpret"])
+def test_padding_is_nan_or_zero(target):
+    """A product of padding that only one operand masks, as in grouped products of libraries."""
+    def kernel(x_ref, y_ref, o_ref):
+        y = jnp.where(jax.lax.broadcasted_iota(jnp.int32, (256, 128), 0) < 200, y_ref[...], 0)
+        o_ref[...] = jnp.dot(x_ref[...], y, preferred_element_type=jnp.float32)
+
+    x, y = jnp.ones((8, 200)), jnp.ones((200, 128))
+    product = jax.jit(lambda x, y: pl.pallas_call(
+        kernel, grid=(1,), in_specs=[pl.BlockSpec((8, 256), lambda i: (0, 0)), pl.BlockSpec((256, 128), lambda i: (0, 0))],
+        out_specs=pl.BlockSpec((8, 128), lambda i: (0, 0)), out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32))(x, y))
+    with smalti.jax.using(target=target):
+        assert np.isnan(product(x, y)).all()
+    with smalti.jax.using(target=target, poison="zero"):
+        assert (product(x, y) == 200).all()
+
+
 def test_debug_print_prints_in_order(capfd):
     def kernel(x_ref, o_ref):
         pl.debug_print("step {}", pl.program_id(0))

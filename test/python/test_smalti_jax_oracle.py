@@ -54,7 +54,7 @@ def normal(*shape, seed=0, dtype=np.float32):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int32", "int16", "int8", "int4", "uint32", "uint8",
-                                   "uint4", "float8_e5m2", "float8_e4m3fn", "bool"])
+                                   "uint4", "float8_e5m2", "float8_e4m3fn", "float8_e8m0fnu", "bool"])
 def test_every_dtype_goes_in_and_comes_out(dtype):
     """Data movement only, of an odd number of elements, between ops of XLA."""
     dtype = jnp.dtype(dtype)

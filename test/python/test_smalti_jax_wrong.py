@@ -13,6 +13,7 @@ pytest.importorskip("smalti", reason="the Python package is not built (it needs 
 
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
 
 import smalti.jax
 
@@ -42,7 +43,7 @@ def test_arrays_that_no_kernel_takes(dtype):
         assert str(caught.value) == (
             f"input 0 of the kernel 'copies' is {dtype}[16,128]: kernels have no arrays of {dtype}; they take bool, int8, int16, "
             "int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, int2, int4, uint2, uint4, bfloat16, "
-            "float8_e5m2, float8_e4m3fn, float8_e4m3b11fnuz, float4_e2m1fn")
+            "float8_e5m2, float8_e4m3fn, float8_e4m3b11fnuz, float8_e8m0fnu, float4_e2m1fn")
     fine()
 
 
@@ -63,6 +64,42 @@ def test_an_index_map_that_leaves_the_array():
     start = lines.index("error[SM4111]: the index map of input 0 gives a block outside the array")
     assert "test_smalti_jax_wrong.py" in lines[start + 1]
     assert lines[start + 5].strip() == "have: block index (5, 0), elements [40:48, 0:128]"
+    fine()
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpret"])
+def test_an_error_names_the_read_outside_that_causes_it(target):
+    def kernel(sizes, x, o, semaphore):
+        size = sizes[3]
+        copy = pltpu.make_async_copy(x.at[pl.ds(0, size)], o.at[pl.ds(0, size)], semaphore)
+        copy.start()
+        copy.wait()
+
+    x = jnp.ones((8, 8, 128))
+    with smalti.jax.using(target=target), pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        jax.block_until_ready(pl.pallas_call(
+            kernel, in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.HBM)],
+            out_shape=x, scratch_shapes=[pltpu.SemaphoreType.DMA])(jnp.arange(3), x))
+    text = str(caught.value)
+    slice_, read = text.index("error[SM4010]: out-of-bounds slice"), text.index("error[SM4010]: out-of-bounds read: [3] of")
+    assert slice_ < read
+    fine()
+
+
+def test_an_output_without_an_index_map_has_no_line_of_jax():
+    def kernel(x, o, numbers):
+        o[...] = x[...]
+        numbers[0] = 1
+
+    call = pl.pallas_call(
+        kernel, out_shape=[X, jax.ShapeDtypeStruct((4,), jnp.int32)],
+        grid_spec=pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=0, grid=(1,), in_specs=[pl.BlockSpec(memory_space=pltpu.VMEM)],
+            out_specs=[pl.BlockSpec(memory_space=pltpu.VMEM), pl.BlockSpec(memory_space=pltpu.SMEM)]))
+    with pytest.raises(smalti.CheckError) as caught:
+        smalti.jax.check(call, X)
+    assert "output 1 depends on uninitialised memory" in str(caught.value)
+    assert "jax/_src" not in str(caught.value)
     fine()
 
 

@@ -44,7 +44,8 @@ def test_a_module_says_what_it_takes():
 
 @pytest.mark.parametrize("name, dtype", [
     ("f32", np.float32), ("bf16", ml_dtypes.bfloat16), ("f16", np.float16), ("i32", np.int32), ("i8", np.int8),
-    ("ui8", np.uint8), ("i4", ml_dtypes.int4), ("f8E4M3FN", ml_dtypes.float8_e4m3fn), ("f8E5M2", ml_dtypes.float8_e5m2)])
+    ("ui8", np.uint8), ("i4", ml_dtypes.int4), ("f8E4M3FN", ml_dtypes.float8_e4m3fn), ("f8E5M2", ml_dtypes.float8_e5m2),
+    ("f8E8M0FNU", ml_dtypes.float8_e8m0fnu)])
 def test_every_dtype_comes_back_as_itself(name, dtype):
     x = np.arange(6).reshape(2, 3).astype(dtype)
     (result,) = add(name).run(x, np.ones((2, 3), dtype))

@@ -45,6 +45,7 @@ CType cType(DType dtype) {
     case DType::f8e5m2:
     case DType::f8e4m3fn:
     case DType::f8e4m3b11fnuz:
+    case DType::f8e8m0fnu:
       return {"uint8_t", "the bits"};
     case DType::bf16:
     case DType::f16:

@@ -10,6 +10,7 @@ bool computesNatively(DType t) {
     case DType::f8e5m2:
     case DType::f8e4m3fn:
     case DType::f8e4m3b11fnuz:
+    case DType::f8e8m0fnu:
     case DType::f4e2m1fn:
     case DType::i2:
     case DType::i4:
@@ -31,9 +32,7 @@ bool computesNatively(DType t) {
 
 bool isNarrowFloat(DType t) { return t == DType::bf16 || t == DType::f16; }
 
-bool isSmallFloat(DType t) {
-  return t == DType::f8e5m2 || t == DType::f8e4m3fn || t == DType::f8e4m3b11fnuz || t == DType::f4e2m1fn;
-}
+bool isSmallFloat(DType t) { return is_float(t) && bit_width(t) <= 8; }
 
 bool isRegisterFloat(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16 || isSmallFloat(t); }
 

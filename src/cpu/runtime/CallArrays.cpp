@@ -157,7 +157,7 @@ std::optional<KernelArrays::Fill> KernelArrays::fillOf(size_t result) const {
 /// Unsigned integers have their own minimum and maximum.
 void KernelArrays::makeUndefined(Array& a, DType outside) const {
   if (is_unsigned_integer(outside))
-    std::memset(a.data(), poison_ == eval::Poison::intMin ? 0 : 0xff, static_cast<size_t>(a.bytes()));
+    std::memset(a.data(), poison_ == eval::Poison::intMax ? 0xff : 0, static_cast<size_t>(a.bytes()));
   else
     eval::poison(a.dtype(), poison_, a.data(), a.elements());
 }

@@ -133,6 +133,7 @@ Result<Array> filledArray(const ArrayType& type, const std::string& how, uint64_
     double value = 1;
     if (how == "iota") value = static_cast<double>(i % (limit + 1));
     if (how == "random") value = is_float(type.dtype) ? normal(engine) : static_cast<double>(integers(engine));
+    if (type.dtype == DType::f8e8m0fnu && how != "ones") value = std::exp2(value);  // it has positive numbers alone
     eval::elementFromDouble(type.dtype, value, array->data() + i * width);
   }
   return array;

@@ -11,7 +11,6 @@ namespace {
 constexpr int kMaxUnary = 48;
 constexpr int kMaxBinary = 24;
 constexpr int kMaxTests = 4;
-constexpr int kNumCodecs = 6;
 constexpr int64_t kBlock = 256;
 
 struct Block {

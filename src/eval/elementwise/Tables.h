@@ -34,6 +34,8 @@ struct IntBinaryRow {
   BinaryKernel kernels[kNumIntLayouts];
 };
 
+inline constexpr int kNumCodecs = 7;  ///< floats narrower than f32
+
 /// Narrow float ↔ f32, n elements.
 struct CodecRow {
   DType dtype;

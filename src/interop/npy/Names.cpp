@@ -29,6 +29,7 @@ constexpr std::array kRows{
     Row{DType::f8e5m2, "float8_e5m2", "uint8"},
     Row{DType::f8e4m3fn, "float8_e4m3fn", "uint8"},
     Row{DType::f8e4m3b11fnuz, "float8_e4m3b11fnuz", "uint8"},
+    Row{DType::f8e8m0fnu, "float8_e8m0fnu", "uint8"},
     Row{DType::bf16, "bfloat16", "uint16"},
     Row{DType::f16, "float16", "float16"},
     Row{DType::f32, "float32", "float32"},

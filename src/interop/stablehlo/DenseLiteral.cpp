@@ -20,6 +20,8 @@ const llvm::fltSemantics* floatSemantics(DType t) {
       return &llvm::APFloat::Float8E4M3FN();
     case DType::f8e4m3b11fnuz:
       return &llvm::APFloat::Float8E4M3B11FNUZ();
+    case DType::f8e8m0fnu:
+      return &llvm::APFloat::Float8E8M0FNU();
     case DType::bf16:
       return &llvm::APFloat::BFloat();
     case DType::f16:
@@ -35,6 +37,7 @@ const llvm::fltSemantics* floatSemantics(DType t) {
 
 uint64_t floatBits(DType t, const std::string& decimal) {
   llvm::APFloat value(std::strtod(decimal.c_str(), nullptr));
+  if (t == DType::f8e8m0fnu && (value.isNegative() || !value.isFiniteNonZero())) return 0xff;  // its NaN
   bool lossy = false;
   value.convert(*floatSemantics(t), llvm::APFloat::rmNearestTiesToEven, &lossy);
   return value.bitcastToAPInt().getZExtValue();

@@ -32,6 +32,7 @@ constexpr std::array kElementNames{
     ElementName{"f8E5M2", DType::f8e5m2},
     ElementName{"f8E4M3FN", DType::f8e4m3fn},
     ElementName{"f8E4M3B11FNUZ", DType::f8e4m3b11fnuz},
+    ElementName{"f8E8M0FNU", DType::f8e8m0fnu},
     ElementName{"bf16", DType::bf16},
     ElementName{"f16", DType::f16},
     ElementName{"f32", DType::f32},

@@ -19,7 +19,8 @@ void checkOps(const KernelPackage& p, Violations& violations) {
                     .place = placeOf(barrier->getLoc()),
                     .need = "a collective_id, which says with which kernels the barrier is shared",
                     .have = "none",
-                    .help = "pltpu.CompilerParams(collective_id=0)"});
+                    .help = "give the call a collective_id: pltpu.CompilerParams(collective_id=0), in C++ "
+                            ".compiler_params = {.collective_id = 0}"});
 }
 
 }  // namespace smalti::package

@@ -22,11 +22,11 @@ struct Row {
 };
 /// Widths are the dtypes' own; elements below a byte are packed in DLPack and not here, so they are missing.
 constexpr std::array kTypes{
-    Row{DType::pred, 6}, Row{DType::i8, 0},      Row{DType::i16, 0},       Row{DType::i32, 0},
-    Row{DType::i64, 0},  Row{DType::u8, 1},      Row{DType::u16, 1},       Row{DType::u32, 1},
-    Row{DType::u64, 1},  Row{DType::f16, 2},     Row{DType::f32, 2},       Row{DType::f64, 2},
-    Row{DType::bf16, 4}, Row{DType::f8e5m2, 12}, Row{DType::f8e4m3fn, 10}, Row{DType::f8e4m3b11fnuz, 9},
-    Row{DType::c64, 5},  Row{DType::c128, 5},
+    Row{DType::pred, 6},       Row{DType::i8, 0},      Row{DType::i16, 0},       Row{DType::i32, 0},
+    Row{DType::i64, 0},        Row{DType::u8, 1},      Row{DType::u16, 1},       Row{DType::u32, 1},
+    Row{DType::u64, 1},        Row{DType::f16, 2},     Row{DType::f32, 2},       Row{DType::f64, 2},
+    Row{DType::bf16, 4},       Row{DType::f8e5m2, 12}, Row{DType::f8e4m3fn, 10}, Row{DType::f8e4m3b11fnuz, 9},
+    Row{DType::f8e8m0fnu, 14}, Row{DType::c64, 5},     Row{DType::c128, 5},
 };
 int bitsOf(DType t) { return t == DType::pred ? 8 : bit_width(t); }
 

@@ -324,6 +324,8 @@ Results::operator Array() && {
   return std::move(arrays_[0]);
 }
 
+Operand::Operand(Results results, Location at) : array_(std::move(results)), at_(at) {}
+
 PallasCall::PallasCall(Kernel kernel, Call call, Location at)
     : state_(std::make_shared<State>(std::move(kernel), std::move(call), at)) {}
 PallasCall::PallasCall(const PallasCall&) = default;

@@ -76,21 +76,24 @@ TracedFunction traceIndexMap(const TracedKernel& kernel, const TracedOperand& op
 
 void checkMesh(const std::vector<MeshAxis>& mesh, const std::vector<std::string>& gridNames) {
   for (auto axis = mesh.begin(); axis != mesh.end(); ++axis) {
-    std::string wrong;
-    if (axis->size < 1)
+    std::string wrong, help = R"(write it as .mesh = {{"x", 2}, {"y", 4}})";
+    if (axis->size < 1) {
       wrong = fmt::format("mesh axis '{}' has {} devices", axis->name, axis->size);
-    else if (axis->name.empty() || std::find(gridNames.begin(), gridNames.end(), axis->name) != gridNames.end())
-      wrong = axis->name.empty() ? "a mesh axis has no name"
-                                 : fmt::format("Cannot shadow mesh axis names with grid names: '{}'", axis->name);
-    else if (std::any_of(mesh.begin(), axis, [&](const MeshAxis& a) { return a.name == axis->name; }))
+    } else if (axis->name.empty()) {
+      wrong = "a mesh axis has no name";
+    } else if (std::find(gridNames.begin(), gridNames.end(), axis->name) != gridNames.end()) {
+      wrong = fmt::format("Cannot shadow mesh axis names with grid names: '{}'", axis->name);
+      help = "rename the grid axis";
+    } else if (std::any_of(mesh.begin(), axis, [&](const MeshAxis& a) { return a.name == axis->name; })) {
       wrong = fmt::format("two mesh axes are named '{}'", axis->name);
+    }
     if (!wrong.empty())
       refuse({.code = "SM6202",
               .message = std::move(wrong),
               .place = {},
               .need = "a name of its own and one device or more per axis",
               .have = fmt::format("axis {} of the mesh", axis - mesh.begin()),
-              .help = R"(write it as .mesh = {{"x", 2}, {"y", 4}})"});
+              .help = std::move(help)});
   }
 }
 

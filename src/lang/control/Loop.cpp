@@ -121,7 +121,7 @@ std::vector<Array> expandFor(const OpCall& call) {
          return next;
        }},
   };
-  const Location at = call.at ? *call.at : Location{};  // in a replay the recorded place counts
+  const Location at = call.location();
   std::vector<Array> results = bindRegions(kLoopOps["while"], call.operands, types, regions, at);
   results.erase(results.begin(), results.begin() + 2);
   return results;

@@ -45,7 +45,7 @@ std::vector<Array> runScan(const OpCall& call) {
   for (size_t i = s.numCarry; i < call.settled->size(); ++i) {
     auto made = Array::allocate((*call.settled)[i]);
     if (!made) {
-      const SourceLocationScope place(call.at ? *call.at : Location{});
+      const SourceLocationScope place(call.location());
       refuse(std::move(made.error()));
     }
     stacked.push_back(std::move(*made));
@@ -69,7 +69,7 @@ std::vector<Array> runScan(const OpCall& call) {
 
 std::vector<Array> expandScan(const OpCall& call) {
   const Steps s(call);
-  const Location at = call.at ? *call.at : Location{};
+  const Location at = call.location();
   std::vector<Array> init(call.operands.begin(), call.operands.begin() + s.numCarry);
   for (size_t i = s.numCarry; i < call.settled->size(); ++i)
     init.push_back(zeros((*call.settled)[i].shape, (*call.settled)[i].dtype, at));

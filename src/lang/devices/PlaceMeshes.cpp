@@ -16,8 +16,9 @@ class Placement {
     for (Op& op : list) {
       for (Block& block : op.regions) ops(block.ops);
       if (op.name != "manual_computation" || !op.find("mesh_sizes")) continue;
-      shardings(op);
-      isolate(op);
+      const std::string mesh = meshOf(op);
+      shardings(op, mesh);
+      isolate(op, mesh);
     }
   }
 
@@ -27,8 +28,7 @@ class Placement {
   }
 
   /// Shardings name their mesh, one per value, with an entry per dimension.
-  void shardings(Op& op) {
-    const std::string mesh = meshOf(op);
+  void shardings(Op& op, const std::string& mesh) {
     auto& out = std::get<std::vector<Sharding>>(attribute(op, "out_shardings"));
     if (out.size() == 1) out.resize(op.results.size(), out[0]);
     const auto complete = [&](std::vector<Sharding>& list, const std::vector<ValueId>& values) {
@@ -60,7 +60,7 @@ class Placement {
   }
 
   /// Values from outside become operands, which every device has whole.
-  void isolate(Op& op) {
+  void isolate(Op& op, const std::string& mesh) {
     Block& body = op.regions[0];
     std::vector<bool> inside(function_.values.size(), false);
     define(body, inside);
@@ -72,10 +72,8 @@ class Placement {
         function_.values.push_back(type);
         body.arguments.push_back(known->second);
         op.operands.push_back(outer);
-        auto& in = std::get<std::vector<Sharding>>(attribute(op, "in_shardings"));
-        const auto& out = std::get<std::vector<Sharding>>(attribute(op, "out_shardings"));
-        in.push_back(
-            {!in.empty() ? in[0].mesh : out[0].mesh, std::vector<std::vector<std::string>>(type.shape.size())});
+        std::get<std::vector<Sharding>>(attribute(op, "in_shardings"))
+            .push_back({mesh, std::vector<std::vector<std::string>>(type.shape.size())});
       }
       return known->second;
     });

@@ -42,7 +42,7 @@ std::vector<Array> runShardMap(const OpCall& call) {
   for (const Array& a : call.operands) types.push_back(a.type());
   auto program = std::make_shared<Program>(traceProgram(
       [&](std::span<const Array> inside) {
-        return bindRegions(call.op, inside, *call.settled, call.regions, *call.at, call.attributes);
+        return bindRegions(call.op, inside, *call.settled, call.regions, call.location(), call.attributes);
       },
       types, "shard_map"));
   const ActiveSettings& settings = activeSettings();

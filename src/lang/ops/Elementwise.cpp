@@ -2,6 +2,8 @@
 // stand in src/eval.
 #include "smalti/ops/elementwise.h"
 
+#include <array>
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "eval/Elementwise.h"
@@ -343,9 +345,9 @@ namespace {
 
 Array logical(const lang::OpRecord& op, const Operand& x, const Operand& y) {
   SourceLocationScope place(x.at());
-  const lang::Promoted p = lang::promote(op.name, {&x, &y});
+  const lang::Promoted p = lang::promoteBits(op.name, std::array{&x, &y});
   if (is_float(p.dtype)) lang::refuseDType(op.name, p.dtype, "integers or pred");
-  return lang::binary(op, x, y);
+  return lang::binary(op, x, y, p);
 }
 
 Array shift(const lang::OpRecord& op, const Operand& x, const Operand& y) {

@@ -35,6 +35,18 @@ std::optional<DType> join(DType a, DType b) {
   }
 }
 
+/// A number from 2^31 on: only these are u32 and weak.
+[[noreturn]] void refuseUnsignedNumber(std::string_view op, const Array& number, DType t) {
+  const std::string value = number.is_traced() ? "a number from 2^31 on" : fmt::to_string(*number.as<uint32_t>());
+  refuse(
+      {.code = "SM6302",
+       .message = fmt::format("'{}' has no implicit conversion of {} to {}", op, value, name(t)),
+       .place = {},
+       .need = fmt::format("a number that {} has", name(t)),
+       .have = value,
+       .help = "convert the other operand with astype, to u32 or i64; or write the negative number with these bits"});
+}
+
 }  // namespace
 
 void refuseDType(std::string_view op, DType t, std::string_view need) {
@@ -47,6 +59,14 @@ void refuseDType(std::string_view op, DType t, std::string_view need) {
 }
 
 Promoted promote(std::string_view op, std::span<const Operand* const> operands) {
+  const Promoted p = promoteBits(op, operands);
+  if (!is_signed_integer(p.dtype) || bit_width(p.dtype) > 32) return p;
+  for (const Operand* o : operands)
+    if (o->dtype() == DType::u32 && o->array().weak_type()) refuseUnsignedNumber(op, o->array(), p.dtype);
+  return p;
+}
+
+Promoted promoteBits(std::string_view op, std::span<const Operand* const> operands) {
   std::optional<DType> strong;
   int weakest = 0;  // highest category among weak operands
   for (const Operand* o : operands) {
@@ -146,7 +166,11 @@ Array unaryFloat(const OpRecord& op, const Operand& x) {
 
 Array binary(const OpRecord& op, const Operand& x, const Operand& y) {
   SourceLocationScope place(x.at());
-  const Promoted p = promote(op.name, {&x, &y});
+  return binary(op, x, y, promote(op.name, {&x, &y}));
+}
+
+Array binary(const OpRecord& op, const Operand& x, const Operand& y, Promoted p) {
+  SourceLocationScope place(x.at());
   const Shape shape = broadcastShape(op.name, {&x, &y});
   return bind1(op, {prepare(x, p.dtype, shape), prepare(y, p.dtype, shape)}, {p.dtype, shape}).with_weak_type(p.weak);
 }

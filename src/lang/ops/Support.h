@@ -14,7 +14,7 @@
 namespace smalti::lang {
 
 /// JAX's lattice over (dtype, weak) pairs, with 64-bit types kept only where an array has one (S-D5).
-/// Error SM6302 when there is no implicit conversion (f8 with another float).
+/// Error SM6302 when there is no implicit conversion (f8 with another float; 3000000000 with i32).
 struct Promoted {
   DType dtype = DType::f32;
   bool weak = true;
@@ -23,6 +23,8 @@ Promoted promote(std::string_view op, std::span<const Operand* const> operands);
 inline Promoted promote(std::string_view op, std::initializer_list<const Operand*> operands) {
   return promote(op, std::span<const Operand* const>(operands.begin(), operands.size()));
 }
+/// The same where only the bits of numbers count: 0xffffffff is a number for i32.
+Promoted promoteBits(std::string_view op, std::span<const Operand* const> operands);
 /// NumPy's broadcasting; error SM6301.
 Shape broadcastShape(std::string_view op, std::initializer_list<const Operand*> operands);
 /// The operand converted and broadcast; the same array when nothing changes.
@@ -46,6 +48,7 @@ int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank);
 /// One op on operands promoted to one dtype and shape; the result has them too (or `result`).
 Array unary(const OpRecord& op, const Operand&);
 Array binary(const OpRecord& op, const Operand&, const Operand&);
+Array binary(const OpRecord& op, const Operand&, const Operand&, Promoted);
 /// Operands that are not floats become f32 first: exp(1) is 2.718….
 Array unaryFloat(const OpRecord& op, const Operand&);
 [[noreturn]] void refuseDType(std::string_view op, DType, std::string_view need);

@@ -42,6 +42,8 @@ struct OpCall {
   std::shared_ptr<const CalledKernel> kernel = nullptr;    ///< pallas_call
   std::shared_ptr<const CustomFunction> custom = nullptr;  ///< a function with rules of its own
 
+  /// In a replay, where the recorded place counts, none.
+  Location location() const { return at ? *at : Location{}; }
   /// The attribute, which the op must have.
   template <class T>
   const T& attribute(std::string_view name) const {

@@ -103,7 +103,7 @@ std::vector<Array> loopOverExamples(const OpCall& call, const BatchAxes& axes, i
                           if (axes[i]) operands[i] = inside[next++];
                         return bindKernel(call.kernel, operands, call.results);
                       }};
-  return bindScan(examples, 0, size, false, results, region, call.at ? *call.at : Location{});
+  return bindScan(examples, 0, size, false, results, region, call.location());
 }
 
 /// Whether examples differ in what is not a block: grid sizes, scalar prefetch, memory that the kernel copies from

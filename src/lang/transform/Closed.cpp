@@ -23,7 +23,7 @@ ClosedCall closeRegions(const OpCall& call) {
                     .regions = {},
                     .results = {},
                     .attributes = call.attributes,
-                    .at = call.at ? *call.at : Location{}};
+                    .at = call.location()};
   for (const Region& region : call.regions) {
     Trace trace("a transformed function", Trace::Kind::function);
     std::vector<Array> inside;

@@ -45,7 +45,8 @@ class Dependence {
       for (const Block& branch : op.regions) join(flags, block({}, branch.ops, {}));
       return flags;
     }
-    if (op.name == "checkpoint") return block(op.regions[0].arguments, op.regions[0].ops, operands);
+    if (op.name == "checkpoint" || op.name == "manual_computation")
+      return block(op.regions[0].arguments, op.regions[0].ops, operands);
     if (op.name == "for") {
       const bool bounds = operands[0] || operands[1];
       return loop(op.regions[0], {bounds}, {operands.begin() + 2, operands.end()}, {}, op.results.size(), bounds);

@@ -67,11 +67,14 @@ class Pruning {
       filter(op.results, results);
       for (Block& block : op.regions) filter(block.ops.back().operands, results);
     } else if (op.name == "checkpoint") {
-      const Mask arguments = among(op.regions[0].arguments, needs(op.regions[0], results));
-      filter(op.results, results);
-      filter(op.regions[0].ops.back().operands, results);
-      filter(op.regions[0].arguments, arguments);
-      filter(op.operands, arguments);
+      call(op, results);
+    } else if (op.name == "manual_computation") {
+      const Mask arguments = call(op, results);
+      for (auto& [key, value] : op.attributes) {
+        auto* shardings = std::get_if<std::vector<Sharding>>(&value);
+        if (key == "in_shardings") filter(*shardings, arguments);
+        if (key == "out_shardings" && shardings->size() == results.size()) filter(*shardings, results);
+      }
     } else if (op.name == "for") {
       loop(op, results, op.results.size(), 2, 1);
     } else if (op.name == "scan") {
@@ -94,6 +97,17 @@ class Pruning {
       filter(body.ops.back().operands, results);
     }
     for (Block& block : op.regions) sweep(block.ops, used);
+  }
+
+  /// A body that runs once. Gives which arguments are left.
+  Mask call(Op& op, const Mask& results) const {
+    Block& body = op.regions[0];
+    const Mask arguments = among(body.arguments, needs(body, results));
+    filter(op.results, results);
+    filter(body.ops.back().operands, results);
+    filter(body.arguments, arguments);
+    filter(op.operands, arguments);
+    return arguments;
   }
 
   static bool join(Mask& flags, const Mask& more) {

@@ -27,8 +27,14 @@ constexpr OpTable kCheckpointOps{OpRecord{.name = "checkpoint",
                                           .control = &kCheckpointRules}};
 const OpFamily kCheckpointFamily(kCheckpointOps);
 
-Functional functional(const detail::LeafFunction& f) {
-  return [&f](std::span<const Array> x) { return f({x.begin(), x.end()}); };
+/// Error SM6118 at the call for a result that has no value.
+Functional functional(const detail::LeafFunction& f, const Location& at) {
+  return [&f, at](std::span<const Array> x) {
+    detail::Leaves results = f({x.begin(), x.end()});
+    const SourceLocationScope place(at);
+    for (const Array& a : results) checkHasValue(a);
+    return results;
+  };
 }
 
 void checkInputs(const detail::Leaves& leaves) {
@@ -88,7 +94,7 @@ detail::Leaves detail::run_jvp(const LeafFunction& f, const Leaves& primals, con
       given.push_back(is_float(primals[i].dtype()) ? MaybeZero(tangents[i]) : std::nullopt);
     }
   }
-  const lang::Differentiated d = lang::jvp(lang::functional(f), primals, given);
+  const lang::Differentiated d = lang::jvp(lang::functional(f, at), primals, given);
   Leaves all = d.results;
   SourceLocationScope place(at);
   for (size_t i = 0; i < d.results.size(); ++i) all.push_back(lang::instantiated(d.tangents[i], d.results[i].type()));
@@ -101,7 +107,7 @@ detail::PulledBack detail::run_vjp(const LeafFunction& f, const Leaves& primals,
     SourceLocationScope place(at);
     lang::checkInputs(primals);
   }
-  lang::Pullback made = lang::vjp(lang::functional(f), primals);
+  lang::Pullback made = lang::vjp(lang::functional(f, at), primals);
   std::vector<ArrayType> types;
   for (const Array& r : made.results) types.push_back(r.type());
   std::vector<ArrayType> of;
@@ -141,12 +147,13 @@ std::pair<detail::Leaves, detail::Leaves> detail::run_grad(const LeafFunction& f
   Leaves some;
   for (size_t i = 0; i < primals.size(); ++i)
     if (wanted[i]) some.push_back(primals[i]);
+  const lang::Functional whole = lang::functional(f, at);
   const lang::Functional partial = [&](std::span<const Array> inside) {
     Leaves all = primals;
     auto next = inside.begin();
     for (size_t i = 0; i < all.size(); ++i)
       if (wanted[i]) all[i] = *next++;
-    return f(all);
+    return whole(all);
   };
   const lang::Pullback made = lang::vjp(partial, some);
   SourceLocationScope place(at);
@@ -245,7 +252,7 @@ detail::Leaves detail::run_vmap(const LeafFunction& f, const Leaves& leaves, con
                     .have = leaves.empty() ? "no array" : "none for every array",
                     .help = "call the function itself, or map an axis"});
   }
-  lang::BatchResults made = lang::batch(lang::functional(f), leaves, mapped, size);
+  lang::BatchResults made = lang::batch(lang::functional(f, at), leaves, mapped, size);
   SourceLocationScope place(at);
   const AxesList axes = perLeaf(out, made.results, {}, "out_axes");
   for (size_t i = 0; i < made.results.size(); ++i) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ir/KernelArguments.h"
+#include "ir/Place.h"
 #include "ir/facts/GridBounds.h"
 #include "ir/facts/OpFamilies.h"
 #include "machine/flat/Types.h"
@@ -24,10 +25,10 @@ namespace {
 /// JAX's functions have no place, their ops do; of several the last, which is the result's.
 SourcePlace placeOfMap(mlir::func::FuncOp function) {
   SourcePlace place = placeOf(function.getLoc());
-  if (place.known()) return place;
-  for (mlir::Operation& op : function.getBody().front())
-    if (SourcePlace at = placeOf(op.getLoc()); at.known()) place = std::move(at);
-  return place;
+  if (!place.known())
+    for (mlir::Operation& op : function.getBody().front())
+      if (SourcePlace at = placeOf(op.getLoc()); at.known()) place = std::move(at);
+  return isLibrarySource(place.file) ? SourcePlace() : place;  // JAX's map of a block spec without one
 }
 
 class KernelCompiler {

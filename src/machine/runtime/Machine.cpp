@@ -103,7 +103,12 @@ Result<KernelResult> run(const CompiledKernel& kernel, std::span<const std::vect
                                                          static_cast<int>(programs.size())));
     }
   if (auto ok = runtime.transport->barrier(); !ok) return fail(std::move(ok.error()));
-  if (auto ok = runCores(runtime, programs); !ok) return fail(std::move(ok.error()));
+  if (auto ok = runCores(runtime, programs); !ok) {
+    Diagnostic failure = std::move(ok.error());
+    // What was found before may be the cause, such as a size that was read outside of a ref.
+    for (Finding& f : checks.takeFindings()) failure.related.push_back(std::move(f.diagnostic));
+    return fail(std::move(failure));
+  }
   checks.runEnd(runtime);
 
   KernelResult result;

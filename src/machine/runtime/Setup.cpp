@@ -86,7 +86,7 @@ class DeviceSetup {
     auto a = makeAllocation(Allocation::Kind::array, plan.index, plan.name, std::move(type), plan.space,
                             runtime_.memory, runtime_.options.poison, runtime_.tracks);
     if (a && is_unsigned_integer(plan.array.dtype))
-      std::memset((*a)->data(), runtime_.options.poison == Poison::intMin ? 0 : 0xff, (*a)->type.bytes());
+      std::memset((*a)->data(), runtime_.options.poison == Poison::intMax ? 0xff : 0, (*a)->type.bytes());
     return a;
   }
 

@@ -20,7 +20,7 @@ struct Types {
 /// Why the chip's matrix unit does not take operands and result of these types; empty: it does.
 std::string misfit(const Types& t, const Chip& chip, bool passes) {
   using enum DType;
-  if (t.any({i16, u16, i32, u32, i2, u2, pred, f16}))
+  if (t.any({i16, u16, i32, u32, i2, u2, pred, f16, f8e8m0fnu}))
     return fmt::format("Bad lhs/rhs type: {} {}", smalti::name(t.l), smalti::name(t.r));
   if (passes && !t.both({f32})) return "Bad lhs type: only f32 operands are multiplied in several passes";
   if (t.any({f4e2m1fn})) return chip.takes.f4 ? "" : "Unsupported type for matmul: f4e2m1fn";

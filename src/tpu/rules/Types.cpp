@@ -46,6 +46,7 @@ TypeSet setOf(DType dtype) {
     case DType::f8e5m2:
     case DType::f8e4m3fn:
     case DType::f8e4m3b11fnuz:
+    case DType::f8e8m0fnu:
       return f8;
     case DType::i32:
     case DType::u32:
@@ -256,11 +257,23 @@ void onF4(mlir::Operation* op, const Judge& judge) {
   }
 }
 
+/// Scales are read, not made: libtpu 0.0.52, every chip.
+void onScale(mlir::Operation* op, const Judge& judge) {
+  if (!mlir::isa<mlir::arith::TruncFOp>(op)) return;
+  const auto type = vectorType(op->getResult(0)), from = vectorType(op->getOperand(0));
+  if (!type || !from || type->dtype != DType::f8e8m0fnu) return;
+  judge.refuse(reason::kUnsupportedType, op->getLoc(),
+               {.message = fmt::format("unsupported source element type '{}'", smalti::name(from->dtype)),
+                .need = "a result that is not f8e8m0fnu",
+                .have = type->str(),
+                .help = "compute the exponent with integers, and bitcast it"});
+}
+
 }  // namespace
 
 std::span<const Rule> typeRules() {
-  static constexpr Rule kRules[]{{.onOp = onElementwise}, {.onOp = onReduction}, {.onOp = onF16},
-                                 {.onOp = onF4},          {.onOp = onByteLanes}, {.onOp = onI2}};
+  static constexpr Rule kRules[]{{.onOp = onElementwise}, {.onOp = onReduction}, {.onOp = onF16},  {.onOp = onF4},
+                                 {.onOp = onScale},       {.onOp = onByteLanes}, {.onOp = onI2}};
   return kRules;
 }
 

@@ -516,7 +516,7 @@ WRONG_PROGRAM(collective_id_without_a_barrier) {
 //    in kernel 'waits'
 //   need: a collective_id, which says with which kernels the barrier is shared
 //   have: none
-//   help: pltpu.CompilerParams(collective_id=0)
+//   help: give the call a collective_id: pltpu.CompilerParams(collective_id=0), in C++ .compiler_params = {.collective_id = 0}
 WRONG_PROGRAM(barrier_without_a_collective_id) {
   pl::pallas_call([](pl::Ref x, pl::Ref o) { pl::semaphore_wait(pl::get_barrier_semaphore()); },
                   {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .name = "waits"})(pl::zeros({8, 128}));

@@ -38,5 +38,18 @@ TEST(Array, CopiesShareAndClonesDoNot) {
   EXPECT_EQ(clone->as<int8_t>()[0], 1);
 }
 
+TEST(Array, IsAssignedFromWhatItAloneOwns) {
+  const auto owner = [] { return std::make_shared<Array>(*Array::allocate({DType::i8, {3}})); };
+  auto copied = owner(), moved = owner();
+  Array &inCopied = *copied, &inMoved = *moved;
+  Array a = Array::traced({DType::f32, {2}}, std::move(copied)), b = Array::traced({DType::f32, {2}}, std::move(moved));
+  a = inCopied;
+  b = std::move(inMoved);
+  EXPECT_EQ(a.shape(), Shape{3});
+  EXPECT_FALSE(a.is_traced());
+  EXPECT_EQ(b.shape(), Shape{3});
+  EXPECT_FALSE(b.is_traced());
+}
+
 }  // namespace
 }  // namespace smalti

@@ -198,9 +198,9 @@ TEST_F(Api, Settings) {
   EXPECT_EQ(messageOf(settings.set("colour", "red")), R"(error[SM1011]: there is no option 'colour'
   help: smalti env lists them
 )");
-  EXPECT_EQ(messageOf(settings.set("poison", "zero")), R"(error[SM1011]: poison cannot be 'zero'
-  need: auto|min|max
-  help: poison: integers in undefined memory: the type's minimum or maximum; auto: as the case was recorded
+  EXPECT_EQ(messageOf(settings.set("poison", "one")), R"(error[SM1011]: poison cannot be 'one'
+  need: auto|min|max|zero
+  help: poison: undefined memory: NaN and the minimum or maximum of the integer type, or zero; auto: as the case was recorded
 )");
   EXPECT_EQ(messageOf(settings.set("cores", "none")), R"(error[SM1011]: cores cannot be 'none'
   need: a number from 1 to 64

@@ -220,6 +220,7 @@ TEST(Executables, EqualOptionsAreCompiledOnce) {
   };
   options.numerics = "tpu", expectAnother();
   options.poison = "max", expectAnother();
+  options.poison = "zero", expectAnother();
   options.semantics = "hlo", expectAnother();
   options.check = true, expectAnother();
   options.cores = 2, expectAnother();

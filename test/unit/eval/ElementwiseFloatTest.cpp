@@ -224,8 +224,8 @@ TEST_P(Floats, PowAndAtan2AreWithinTwoUlps) {
 
 /// A narrow result is the rounding of an f32 result, so at most one neighbour away from the exact value's rounding.
 TEST_P(Floats, FunctionsOfNarrowFloatsAreF32FunctionsRounded) {
-  for (const DType t :
-       {DType::bf16, DType::f16, DType::f8e5m2, DType::f8e4m3fn, DType::f8e4m3b11fnuz, DType::f4e2m1fn}) {
+  for (const DType t : {DType::bf16, DType::f16, DType::f8e5m2, DType::f8e4m3fn, DType::f8e4m3b11fnuz, DType::f8e8m0fnu,
+                        DType::f4e2m1fn}) {
     const int64_t n = int64_t{1} << bit_width(t);
     Elements all(t, n);
     for (int64_t i = 0; i < n; ++i) all.setBits(i, static_cast<uint64_t>(i));

@@ -128,7 +128,8 @@ inline void floatOperands(DType t, std::vector<double>& a, std::vector<double>& 
 }
 
 inline std::vector<DType> floatTypes() {
-  return {DType::f32, DType::bf16, DType::f16, DType::f8e5m2, DType::f8e4m3fn, DType::f8e4m3b11fnuz, DType::f4e2m1fn};
+  return {DType::f32,      DType::bf16,          DType::f16,       DType::f8e5m2,
+          DType::f8e4m3fn, DType::f8e4m3b11fnuz, DType::f8e8m0fnu, DType::f4e2m1fn};
 }
 
 inline std::vector<DType> integerTypes() {

@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 
+#include "ElementwiseTesting.h"
 #include "OnEveryIsa.h"
 #include "eval/Elementwise.h"
 
@@ -195,6 +196,41 @@ TEST(FloatFormats, OverflowByFormat) {
   EXPECT_EQ(f32ToF8e5m2(61440.0f), 0x7c);
   EXPECT_EQ(f32ToF8e4m3b11fnuz(31.0f), 0x80);
   EXPECT_EQ(f32ToF8e4m3b11fnuz(-0.0f), 0x00);
+}
+
+TEST_P(Formats, ScalesArePowersOfTwo) {
+  const auto expected = [](double x) -> int {
+    if (!(x > 0) || x >= std::ldexp(1.5, 127)) return 0xff;
+    int exponent = 0;
+    const double half = std::frexp(x, &exponent);  // in [.5, 1)
+    return std::max(exponent - 1 + (half >= .75), -127) + 127;
+  };
+  std::vector<float> in = {0.0f,      -0.0f, -1.0f, INFINITY,
+                           -INFINITY, NAN,   -NAN,  std::numeric_limits<float>::denorm_min()};
+  for (int e = -149; e < 128; ++e)
+    for (const float m : {1.0f, 1.25f, 1.5f, 1.75f}) {
+      const float x = std::ldexp(m, e);
+      for (const float y : {std::nextafter(x, 0.0f), x, std::nextafter(x, INFINITY), -x}) in.push_back(y);
+    }
+  std::mt19937 random(7);
+  for (int i = 0; i < 100000; ++i) in.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+  const auto n = static_cast<int64_t>(in.size());
+  std::vector<uint8_t> codes(in.size());
+  findConvert("arith.truncf", DType::f32, DType::f8e8m0fnu)(in.data(), codes.data(), n);
+  std::vector<float> out(in.size());
+  findConvert("arith.extf", DType::f8e8m0fnu, DType::f32)(codes.data(), out.data(), n);
+  for (size_t i = 0; i < in.size(); ++i) {
+    ASSERT_EQ(codes[i], expected(in[i])) << in[i];
+    uint8_t fromDouble = 0;
+    elementFromDouble(DType::f8e8m0fnu, in[i], &fromDouble);
+    ASSERT_EQ(fromDouble, codes[i]) << in[i];
+    const double power = codes[i] == 0xff ? NAN : std::ldexp(1.0, codes[i] - 127);
+    ASSERT_TRUE(test::same(out[i], power)) << in[i];
+    ASSERT_TRUE(test::same(elementAsDouble(DType::f8e8m0fnu, &codes[i]), power)) << in[i];
+  }
+  uint8_t code = 0;
+  elementFromDouble(DType::f8e8m0fnu, 1.5 - std::ldexp(1.0, -40), &code);
+  EXPECT_EQ(code, 127);  // rounded once
 }
 
 TEST(FloatFormats, F64IsRoundedOnce) {

@@ -299,7 +299,7 @@ const Case kOps[] = {
    in kernel 'add_one'
   need: a collective_id, which says with which kernels the barrier is shared
   have: none
-  help: pltpu.CompilerParams(collective_id=0)
+  help: give the call a collective_id: pltpu.CompilerParams(collective_id=0), in C++ .compiler_params = {.collective_id = 0}
 )"},
     {"BarrierWithAnId",
      {{"// body", "%b = tpu.sem_barrier : memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>"}},

@@ -49,6 +49,19 @@ TEST(Language, TiledMatmul) {
   for (int64_t i = 0; i < z.elements(); ++i) ASSERT_EQ(z.as<float>()[i], 128.0f);
 }
 
+TEST(Language, ResultsAreOperands) {
+  const pl::ShapeDtype like{{8, 128}, pl::f32};
+  const auto twice = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_] * 2; }, {.out_shape = like});
+  const auto both =
+      pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref p) { o[_] = x[_], p[_] = x[_]; }, {.out_shape = {like, like}});
+  const pl::Array x = pl::ones({8, 128});
+  EXPECT_EQ(pl::Array(twice(twice(x))).as<float>()[7], 4.0f);
+  EXPECT_EQ((twice(x) + 1 - pl::sqrt(twice(twice(x)))).as<float>()[7], 1.0f);
+  const auto wrong = pl::attempt([&] { return pl::Array(twice(both(x))); });
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, "SM6201");
+}
+
 TEST(Language, ErrorsHaveTheUsersLine) {
   const auto call = pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::zeros({3, 128}); },
                                     {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .name = "wrong"});

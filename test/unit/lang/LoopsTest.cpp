@@ -1,4 +1,8 @@
 // Loops and branches in kernels (S-I1 … S-I6).
+#include <array>
+#include <tuple>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "Helpers.h"
@@ -393,6 +397,45 @@ TEST(Loops, BranchesReturnTheValuesAtTheTimeOfReading) {
 TEST(Loops, RunNowOutsideKernels) {
   const pl::Array s = pl::fori_loop(0, 10, [](const pl::Array& i, const pl::Array& s) { return s + i; }, 0);
   EXPECT_EQ(s.as<int32_t>()[0], 45);
+}
+
+struct Weights {
+  pl::Array w;
+  template <class F>
+  void visit(F&& f) {
+    f(w);
+  }
+};
+
+/// A carry of every control flow, which adds 1 to all arrays of the structure.
+template <class T>
+void expectCarried(const T& carry) {
+  const auto add = [](const T& c) { return pl::tree_map([](const pl::Array& a) { return a + 1; }, c); };
+  const auto sumOf = [](const T& c) {
+    float sum = 0;
+    pl::tree_map([&](const pl::Array& a) { return sum += *a.as<float>(), a; }, c);
+    return sum;
+  };
+  const float before = sumOf(carry), arrays = sumOf(add(carry)) - before;
+  EXPECT_EQ(
+      sumOf(pl::fori_loop(0, 2, [&](const pl::Array&, const auto& c) { return add(c); }, carry)), before + 2 * arrays);
+  const auto [last, all] =
+      pl::scan([&](const auto& c, const pl::Array& x) { return std::pair{add(c), x}; }, carry, pl::ones({3}));
+  EXPECT_EQ(sumOf(last), before + 3 * arrays);
+  EXPECT_EQ(sumOf(pl::cond(pl::full({}, 1) > 0, [&] { return add(carry); }, [&] { return carry; })), before + arrays);
+}
+
+TEST(Loops, CarriesAreStructuresInEachOther) {
+  const pl::Array a = pl::full({}, 1.f), b = pl::full({}, 2.f);
+  const Weights w{a};
+  expectCarried(std::pair{w, b});
+  expectCarried(std::tuple{w, b});
+  expectCarried(std::vector{w, w});
+  expectCarried(std::vector{std::pair{a, b}});
+  expectCarried(std::tuple{std::pair{a, b}, a});
+  expectCarried(std::array{std::tuple{a, b}});
+  expectCarried(std::vector{std::array{a, b}});
+  expectCarried(std::pair{std::vector{std::tuple{w, std::array{w, w}}}, b});
 }
 
 }  // namespace

@@ -326,7 +326,20 @@ TEST(Ops, UnsignedNumbersKeepTheirValue) {
   EXPECT_EQ(pl::full({2}, ~0ull, pl::u64).as<uint64_t>()[1], ~0ull);
   EXPECT_EQ((pl::full({2}, 5, pl::u32) & 0xfffffffeu).as<uint32_t>()[0], 4u);
   EXPECT_EQ((pl::full({2}, 5, pl::i32) & 0xfffffffeu).as<int32_t>()[0], 4);
+  EXPECT_EQ((0xfffffffeu ^ pl::full({2}, 5, pl::i8)).as<int8_t>()[0], -5);
   EXPECT_EQ(pl::full({2}, uint8_t{200}).dtype(), pl::i32);
+}
+
+TEST(Ops, SM6302_NumbersFrom2To31AreNoneOfI32) {
+  const Array x = pl::full({2}, 5);
+  const auto add = pl::attempt([&] { return x + 3000000000LL; });
+  ASSERT_FALSE(add);
+  EXPECT_EQ(add.error().message, "'add' has no implicit conversion of 3000000000 to i32");
+  EXPECT_EQ(codeOf([&] { return x < 3000000000u; }), "SM6302");
+  EXPECT_EQ(codeOf([&] { return pl::where(x > 1, x, 0x80000000); }), "SM6302");
+  EXPECT_EQ(codeOf([&] { return pl::full({2}, 5, pl::i16) * 0xffffffffu; }), "SM6302");
+  EXPECT_EQ((pl::full({2}, 5, pl::u32) + 3000000000LL).as<uint32_t>()[0], 3000000005u);
+  EXPECT_TRUE((pl::astype(x, pl::i64) < 3000000000u).as<uint8_t>()[0]);
 }
 
 TEST(Ops, PowersAndTilesOfExtremeNumbers) {

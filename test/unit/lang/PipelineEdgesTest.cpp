@@ -1,6 +1,8 @@
 // Pipelines and copies over arrays in HBM that no block divides: arrays lie there in whole tiles, and copies may reach
 // into what the last tile holds past the array's end.
+#include <cmath>
 #include <cstring>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -205,6 +207,37 @@ TEST(PipelineEdges, SD11_CopiesMayReachTheEndOfTheLastTileOnly) {
     EXPECT_EQ(copyRows(8, 16, pl::vmem), "SM4010");
     pl::use_settings(pl::Settings());
   }
+}
+
+TEST(PipelineEdges, UndefinedMemoryIsZeroOnRequest) {
+  const pl::BlockSpec block{{8, 256}, [](auto i) { return std::tuple{i, 0}; }},
+      sums{{8, 128}, [](auto i) { return std::tuple{i, 0}; }};
+  const auto call = pl::pallas_call(
+      [](pl::Ref x, pl::Ref o, pl::Ref floats, pl::Ref integers) {
+        const pl::Array sum = pl::sum(x[_], {.axes = {1}, .keepdims = true});
+        o[_] = sum + floats[_] + pl::astype(integers[_], pl::f32);
+      },
+      {.out_shape = pl::ShapeDtype{{16, 128}, pl::f32},
+       .grid = {2},
+       .in_specs = {block},
+       .out_specs = {sums},
+       .scratch_shapes = {pl::vmem({8, 128}, pl::f32), pl::vmem({8, 128}, pl::i32)}});
+  const pl::Array x = numbers(pl::f32, {16, 200});
+  const pl::Array wanted = pl::sum(x, {.axes = {1}, .keepdims = true}) + pl::zeros({16, 128});
+  for (const char* target : {"interpret", "cpu", "cuda-host"})
+    for (const char* poison : {"min", "zero"}) {
+      SCOPED_TRACE(testing::Message() << target << ' ' << poison);
+      pl::Settings settings;
+      ASSERT_TRUE(settings.set("target", target));
+      ASSERT_TRUE(settings.set("poison", poison));
+      pl::use_settings(settings);
+      const pl::Array got = call(x);
+      if (poison == std::string_view("zero"))
+        expectSame(got, wanted);
+      else
+        EXPECT_TRUE(std::isnan(*got.as<float>()));
+    }
+  pl::use_settings(pl::Settings());
 }
 
 }  // namespace

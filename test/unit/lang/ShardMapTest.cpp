@@ -132,6 +132,53 @@ TEST(ShardMap, AKernelThatReadsItsIndexHasAGradient) {
       EXPECT_EQ(g.as<float>()[i * 128], i < 16 ? 2.0f * float(i * 128) : float(i / 8 + 1)) << i;
 }
 
+/// One step of a loop over a function of several results, of which some depend on `c` alone.
+template <class F>
+Array lossOverLoops(const F& f, const Array& x, const Array& c) {
+  const auto step = [&](const Array& carry) {
+    const auto made = f(carry, c);
+    return pl::tanh(made[0]) * made[2] + made[1];
+  };
+  const auto [last, squares] =
+      pl::scan([&](const Array& carry, const Array& s) { return std::pair{step(carry) * s, carry * carry}; }, x,
+               counting({3}) * 0.5f);
+  const Array looped =
+      pl::fori_loop(0, 2, [&](const Array&, const Array& carry) { return pl::sin(step(carry)); }, last);
+  return pl::sum(looped) + pl::sum(squares);
+}
+
+TEST(ShardMap, LoopsOverAShardMapHaveGradients) {
+  const auto body = [](const Array& x, const Array& c) -> std::vector<Array> {
+    return {x * c + 1.0f, pl::sin(c) * x, c * c};
+  };
+  const auto mapped = pl::shard_map(body, kLine, {pl::P("x"), pl::P("x")}, pl::P("x"));
+  const Array x = counting({8}) * 0.25f, c = 1.5f - counting({8}) * 0.125f;
+  const auto gradients = [&](const auto& f) {
+    const auto loss = [&](const Array& x, const Array& c) { return lossOverLoops(f, x, c); };
+    return std::pair{pl::grad<0, 1>(loss)(x, c), pl::jit(pl::grad<0, 1>(loss))(x, c)};
+  };
+  const auto [wanted, wantedJitted] = gradients(body);
+  const auto [got, gotJitted] = gradients(mapped);
+  for (const auto& [dx, dc] : {got, gotJitted})
+    for (int64_t i = 0; i < 8; ++i) {
+      EXPECT_NEAR(dx.template as<float>()[i], std::get<0>(wanted).template as<float>()[i], 1e-4f) << i;
+      EXPECT_NEAR(dc.template as<float>()[i], std::get<1>(wanted).template as<float>()[i], 1e-4f) << i;
+    }
+}
+
+TEST(ShardMap, ResultsThatDependOnNoExampleAreNotBatched) {
+  const auto mapped =
+      pl::shard_map([](const Array& x, const Array& c) -> std::vector<Array> { return {x * c, c + 1.0f}; }, kLine,
+                    {pl::P("x"), pl::P("x")}, pl::P("x"));
+  const Array c = counting({8});
+  const auto constant = pl::vmap(
+      [&](const Array& x) -> Array {
+        return pl::fori_loop(0, 3, [&](const Array&, const Array& carry) -> Array { return mapped(x, carry)[1]; }, c);
+      },
+      {.out_axes = {pl::none}});
+  expectEqual(constant(counting({2, 8})), c + 3.0f);
+}
+
 TEST(ShardMap, MeansOverGroupsOfSeveralSizes) {
   // JAX divides by the size of the first group everywhere.
   const auto f = pl::shard_map([](const Array& x) { return pl::pmean(x, "x", {{{0, 1, 3}, {2}}}); }, kLine, pl::P("x"),

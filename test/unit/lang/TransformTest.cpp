@@ -437,4 +437,15 @@ TEST(Transforms, StaticMembersOfStructsArePartOfTheSignature) {
   EXPECT_EQ(traces, 3);
 }
 
+TEST(Transforms, SM6118_ResultsHaveValues) {
+  const Array x = pl::ones({2});
+  const auto nothing = [](const Array&) { return Array(); };
+  EXPECT_EQ(codeOf([&] { return pl::grad(nothing)(x); }), "SM6118");
+  EXPECT_EQ(codeOf([&] { return pl::vjp(nothing, x); }), "SM6118");
+  EXPECT_EQ(codeOf([&] {
+              return pl::value_and_grad([](const Array& x) { return std::pair{pl::sum(x), Array()}; }, pl::has_aux)(x);
+            }),
+            "SM6118");
+}
+
 }  // namespace

@@ -79,7 +79,7 @@ TEST(Client, RunsAProgramOnSeveralDevices) {
 
 TEST(Client, EveryElementTypeHasPjrtsNumber) {
   // PJRT_Buffer_Type in xla/pjrt/c/pjrt_c_api.h.
-  constexpr std::array<std::pair<DType, int>, 23> kNumbers{
+  constexpr std::array<std::pair<DType, int>, 24> kNumbers{
       {{DType::pred, 1},    {DType::i8, 2},        {DType::i16, 3},
        {DType::i32, 4},     {DType::i64, 5},       {DType::u8, 6},
        {DType::u16, 7},     {DType::u32, 8},       {DType::u64, 9},
@@ -87,7 +87,7 @@ TEST(Client, EveryElementTypeHasPjrtsNumber) {
        {DType::bf16, 13},   {DType::c64, 14},      {DType::c128, 15},
        {DType::f8e5m2, 16}, {DType::f8e4m3fn, 17}, {DType::f8e4m3b11fnuz, 18},
        {DType::i4, 21},     {DType::u4, 22},       {DType::i2, 24},
-       {DType::u2, 25},     {DType::f4e2m1fn, 29}}};
+       {DType::u2, 25},     {DType::f4e2m1fn, 29}, {DType::f8e8m0fnu, 28}}};
   for (const auto& [dtype, number] : kNumbers) {
     const auto type = bufferType(dtype);
     ASSERT_TRUE(type) << name(dtype);

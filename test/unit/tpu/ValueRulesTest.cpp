@@ -339,6 +339,36 @@ TEST(TpuRules, SM6631_UnsupportedType) {
 )MESSAGE");
 }
 
+TEST(TpuRules, SM6631_ScalesAreNotMade) {
+  EXPECT_EQ(refusalOf("v7x", {16, 128}, R"MLIR(module {
+  func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>,
+                    %o: memref<8x128xf32, #tpu.memory_space<vmem>>, %s0: memref<32x128xf8E4M3FN, #tpu.memory_space<vmem>>)
+      attributes {dimension_semantics = [#tpu.dimension_semantics<arbitrary>], iteration_bounds = array<i64: 2>,
+                  scalar_prefetch = 1 : i64, scratch_operands = 1 : i64, tpu.core_type = #tpu.core_type<tc>,
+                  window_params = [{transform_indices = @map, window_bounds = array<i64: 8, 128>},
+                                   {transform_indices = @map, window_bounds = array<i64: 8, 128>}]} {
+    %zero = arith.constant 0 : index
+    %z = arith.constant 0 : i32
+    %a = vector.load %s0[%zero, %zero] : memref<32x128xf8E4M3FN, #tpu.memory_space<vmem>>, vector<32x128xf8E4M3FN>
+    %v = arith.truncf %a : vector<32x128xf8E4M3FN> to vector<32x128xf8E8M0FNU>
+    return
+  }
+  func.func @map(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>) -> (i32, i32) {
+    %zero = arith.constant 0 : i32
+    return %i, %zero : i32, i32
+  }
+}
+)MLIR"),
+            R"MESSAGE(error[SM6631]: unsupported source element type 'f8e4m3fn'
+  --> k.mlir:11:10
+   in kernel 'kernel'
+   in chip v7x
+  need: a result that is not f8e8m0fnu
+  have: f8e8m0fnu[32,128]
+  help: compute the exponent with integers, and bitcast it
+)MESSAGE");
+}
+
 TEST(TpuRules, SM6632_BoolCarry) {
   EXPECT_EQ(refusalOf("v5e", {16, 128}, R"MLIR(module {
   func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>,

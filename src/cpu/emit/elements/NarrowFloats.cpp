@@ -44,9 +44,30 @@ Format formatOf(DType t) {
   }
 }
 
+llvm::Value* decodePowerOfTwo(llvm::IRBuilder<>& b, llvm::Value* codes) {
+  llvm::Type* ints = like(codes, b.getInt32Ty());
+  const auto number = [&](uint32_t v) { return llvm::ConstantInt::get(ints, v); };
+  llvm::Value* w = b.CreateZExt(codes, ints);
+  llvm::Value* u = b.CreateSelect(b.CreateICmpEQ(w, number(0)), number(0x00400000), b.CreateShl(w, 23));
+  u = b.CreateSelect(b.CreateICmpEQ(w, number(0xff)), number(0x7fc00000), u);
+  return b.CreateBitCast(u, like(codes, b.getFloatTy()));
+}
+
+llvm::Value* encodePowerOfTwo(llvm::IRBuilder<>& b, llvm::Value* f32) {
+  llvm::Type* ints = like(f32, b.getInt32Ty());
+  const auto number = [&](uint32_t v) { return llvm::ConstantInt::get(ints, v); };
+  llvm::Value* u = b.CreateBitCast(f32, ints);
+  llvm::Value* denormal = b.CreateZExt(b.CreateICmpUGE(u, number(0x00600000)), ints);
+  llvm::Value* normal = b.CreateLShr(b.CreateAdd(u, number(0x00400000)), 23);
+  llvm::Value* code = b.CreateSelect(b.CreateICmpULT(u, number(0x00800000)), denormal, normal);
+  llvm::Value* isNan = b.CreateOr(b.CreateICmpEQ(u, number(0)), b.CreateICmpUGE(u, number(0x7f400000)));
+  return b.CreateTrunc(b.CreateSelect(isNan, number(0xff), code), like(f32, b.getInt8Ty()));
+}
+
 }  // namespace
 
 llvm::Value* decodeSmallFloat(llvm::IRBuilder<>& b, DType t, llvm::Value* codes) {
+  if (t == DType::f8e8m0fnu) return decodePowerOfTwo(b, codes);
   const Format f = formatOf(t);
   llvm::Type *ints = like(codes, b.getInt32Ty()), *floats = like(codes, b.getFloatTy());
   const auto number = [&](uint32_t v) { return llvm::ConstantInt::get(ints, v); };
@@ -69,6 +90,7 @@ llvm::Value* decodeSmallFloat(llvm::IRBuilder<>& b, DType t, llvm::Value* codes)
 }
 
 llvm::Value* encodeSmallFloat(llvm::IRBuilder<>& b, DType t, llvm::Value* f32, bool quiet) {
+  if (t == DType::f8e8m0fnu) return encodePowerOfTwo(b, f32);
   const Format f = formatOf(t);
   llvm::Type *ints = like(f32, b.getInt32Ty()), *floats = f32->getType();
   const auto number = [&](uint32_t v) { return llvm::ConstantInt::get(ints, v); };

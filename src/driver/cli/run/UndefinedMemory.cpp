@@ -24,6 +24,7 @@ bool holds(const Array& array, T value) {
 
 /// Integers of fewer than 32 bits have their extremes too often for other reasons.
 bool looksUndefined(const Array& array, machine::Poison poison) {
+  if (poison == machine::Poison::zero) return false;  // like any other 0
   const bool max = poison == machine::Poison::intMax;
   const auto extreme = [&]<class T>() {
     return holds(array, max ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min());

@@ -44,12 +44,13 @@ constexpr auto loadF16 = load<F16>;
 constexpr auto storeF16 = store<F16>;
 #endif
 
-constexpr CodecRow kCodecs[] = {
+constexpr CodecRow kCodecs[kNumCodecs] = {
     {DType::bf16, load<Bf16>, store<Bf16>},
     {DType::f16, loadF16, storeF16},
     {DType::f8e5m2, load<F8e5m2>, store<F8e5m2>},
     {DType::f8e4m3fn, load<F8e4m3fn>, store<F8e4m3fn>},
     {DType::f8e4m3b11fnuz, load<F8e4m3b11fnuz>, store<F8e4m3b11fnuz>},
+    {DType::f8e8m0fnu, load<F8e8m0fnu>, store<F8e8m0fnu>},
     {DType::f4e2m1fn, load<F4e2m1fn>, store<F4e2m1fn>},
 };
 

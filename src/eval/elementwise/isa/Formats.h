@@ -81,6 +81,23 @@ using F8e4m3fn = Format<4, 3, 7, Specials::nanOnly, uint8_t>;
 using F8e4m3b11fnuz = Format<4, 3, 11, Specials::fnuz, uint8_t>;
 using F4e2m1fn = Format<2, 1, 1, Specials::finite, uint8_t>;
 
+/// A power of two without a sign: no zero and no infinity. What is negative, zero or too large is NaN, as in XLA.
+struct F8e8m0fnu {
+  using Word = uint8_t;
+  static constexpr uint32_t kNan = 0xff;
+  static float load(Word w) {
+    const uint32_t normal = static_cast<uint32_t>(w) << 23;
+    return floatOf(w == kNan ? 0x7fc00000 : w == 0 ? 0x00400000 : normal);
+  }
+  /// To the nearest power of two; halfway to the larger one.
+  static Word store(float f) {
+    const uint32_t u = bitsOf(f);
+    const uint32_t denormal = u >= 0x00600000;  // below 2^-126: 2^-127 is the smallest, 1.5 times it rounds up
+    const uint32_t code = u < 0x00800000 ? denormal : (u + 0x00400000) >> 23;
+    return static_cast<Word>(u == 0 || u >= 0x7f400000 ? kNan : code);
+  }
+};
+
 struct Bf16 {
   using Word = uint16_t;
   static float load(Word w) { return floatOf(static_cast<uint32_t>(w) << 16); }

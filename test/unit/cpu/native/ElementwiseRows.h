@@ -19,7 +19,8 @@ const std::vector<Row>& floatRows();
 const std::vector<Row>& integerRows();
 /// Of one dtype to another.
 const std::vector<std::string>& conversionOps();
-inline const std::vector<std::string> kFloatTypes{"f32", "bf16", "f16", "f8e5m2", "f8e4m3fn", "f8e4m3b11fnuz"};
+inline const std::vector<std::string> kFloatTypes{"f32",      "bf16",          "f16",      "f8e5m2",
+                                                  "f8e4m3fn", "f8e4m3b11fnuz", "f8e8m0fnu"};
 inline const std::vector<std::string> kIntegerTypes{"i32", "i16", "i8", "i4", "i2"};
 
 /// All of them, for every dtype or pair of dtypes that the machine has them for.

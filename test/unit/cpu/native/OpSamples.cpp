@@ -20,8 +20,8 @@
 namespace smalti::cpu::testing {
 namespace {
 
-const std::vector<std::string> kAll{"f32",           "bf16", "f16", "f8e5m2", "f8e4m3fn",
-                                    "f8e4m3b11fnuz", "i32",  "i16", "i8",     "i4"};
+const std::vector<std::string> kAll{"f32",       "bf16", "f16", "f8e5m2", "f8e4m3fn", "f8e4m3b11fnuz",
+                                    "f8e8m0fnu", "i32",  "i16", "i8",     "i4"};
 const std::vector<std::string> kFloats{"f32", "bf16", "f16", "f8e5m2", "f8e4m3fn"};
 const std::vector<std::string> kIntegers{"i32", "i16", "i8", "i4"};
 

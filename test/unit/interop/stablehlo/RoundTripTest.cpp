@@ -11,10 +11,9 @@ namespace {
 using namespace testing;
 
 constexpr DType kTypes[] = {
-    DType::pred, DType::i4,  DType::i8,     DType::i32,      DType::i64,           DType::u4,
-    DType::u8,   DType::u32, DType::f8e5m2, DType::f8e4m3fn, DType::f8e4m3b11fnuz, DType::f4e2m1fn,
-    DType::bf16, DType::f16, DType::f32,    DType::f64,      DType::u64,           DType::i2,
-    DType::c64,  DType::c128};
+    DType::pred, DType::i4,     DType::i8,       DType::i32,           DType::i64,       DType::u4,       DType::u8,
+    DType::u32,  DType::f8e5m2, DType::f8e4m3fn, DType::f8e4m3b11fnuz, DType::f8e8m0fnu, DType::f4e2m1fn, DType::bf16,
+    DType::f16,  DType::f32,    DType::f64,      DType::u64,           DType::i2,        DType::c64,      DType::c128};
 
 /// Adds random ops to a function, each on values that are there.
 class RandomProgram {
