@@ -112,6 +112,22 @@ def test_show_prints_the_ir(run):
     assert "kernel_call add_k (%0, %1) : f32[4096]" in done.stdout
 
 
+def test_show_says_that_there_are_no_kernels(run, tmp_path):
+    module = tmp_path / "plain.mlir"
+    module.write_text("""module @plain {
+  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.add %x, %x : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+""")
+    for arguments in (["--stage", "kernel"], ["--stage", "windows"], ["--target", "cpu"], ["--stage", "plan"]):
+        done = run("show", module, *arguments)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr == "note: the module has no kernels; --stage program shows its ops\n"
+    assert run("show", module, "--stage", "program").stderr == ""
+
+
 def test_describe(run):
     done = run("describe", CASES / "block_sparse_matmul")
     assert done.returncode == 0

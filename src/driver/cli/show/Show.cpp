@@ -149,6 +149,8 @@ int show(const Session& session, const ShowArguments& arguments) {
     prepared = std::move(*ready);
   }
   const driver::LoadedModule& module = prepared ? prepared->module : *loaded;
+  if (module.numKernels() == 0 && !session.json() && (ofCode || !arguments.wants("program")))
+    session.note("note: the module has no kernels; --stage program shows its ops\n");
   if (ofCode)
     return showCode(session, *ofCode, module,
                     {.stage = arguments.stage,
