@@ -47,7 +47,7 @@ def test_every_function_of_devices_gives_the_same(mpi_library, bin_dir, tmp_path
     oracle = bin_dir / "smalti_devices_oracle"
     alone = tmp_path / "alone"
     subprocess.run([oracle, alone], check=True, env=dict(os.environ, SMALTI_TARGET=target))
-    done = mpirun(processes, "sh", "-c", f'"{oracle}" "{tmp_path}/rank$OMPI_COMM_WORLD_RANK"', SMALTI_TARGET=target)
+    done = mpirun(processes, "sh", "-c", f'"{oracle}" "{tmp_path}/rank${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}"', SMALTI_TARGET=target)
     unshared = [line for line in done.stderr.splitlines() if line.startswith("error[")]
     assert all(line.startswith("error[SM5013]") for line in unshared), done.stderr
     compared = 0
@@ -115,7 +115,7 @@ def test_a_process_that_dies_leaves_nothing_half_written(mpi_library, smalti, tm
     """It dies while the first process, which would write the results, waits for its message."""
     folder = tmp_path / "out"
     run = f'"{smalti}" run "{CASES / "dist_all_reduce_ring"}" --out "{folder}"'
-    done = mpirun(2, "sh", "-c", f"[ $OMPI_COMM_WORLD_RANK = 1 ] || exec {run}; {run} & sleep 3; kill -9 $!; sleep 3",
+    done = mpirun(2, "sh", "-c", f"[ ${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} = 1 ] || exec {run}; {run} & sleep 3; kill -9 $!; sleep 3",
                   SMALTI_NET="5000000,0")
     assert done.returncode != 0
     assert re.search(r"have: process 1 on \S+ has died\n", done.stderr), done.stderr
