@@ -20,7 +20,7 @@ Array silu(const Operand& x);
 Array gelu(const Operand& x, bool approximate = true);
 /// log(1 + exp(x)), without overflow.
 Array softplus(const Operand& x);
-/// log(sum(exp(x))), without overflow; over all axes by default.
+/// log(sum(exp(x))), without overflow; over all axes by default; -inf of no elements.
 Array logsumexp(const Operand& x, Axes axes = {});
 /// x - logsumexp(x) along the axis.
 Array log_softmax(const Operand& x, int64_t axis = -1);

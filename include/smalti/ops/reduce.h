@@ -35,7 +35,7 @@ inline Array all(const Operand& x, int64_t axis) { return all(x, Axes{{axis}}); 
 Array argmax(const Operand& x, int64_t axis);
 Array argmin(const Operand& x, int64_t axis);
 /// exp(x - max) / sum along the axis: no overflow for large x. The dtype of x, f32 for integers; every op rounds to it.
-/// NaN along an axis that holds NaN or inf, or nothing but -inf. Error SM6307: the axis has size 0.
+/// NaN along an axis that holds NaN or inf, or nothing but -inf.
 Array softmax(const Operand& x, int64_t axis = -1);
 
 }  // namespace smalti

@@ -57,7 +57,7 @@ Array softplus(const Operand& x) {
 Array logsumexp(const Operand& x, Axes axes) {
   SourceLocationScope place(x.at());
   const Array a = toFloat(x);
-  const Array top = max(a, Axes{axes.axes, true});
+  const Array top = lang::maximumOrLowest(a, axes.axes);
   const Array shift = where(is_finite(top), top, 0);
   const Array total = sum(exp(a - shift), axes);
   return log(total) + lang::reshapeTo(shift, total.shape());
@@ -66,7 +66,7 @@ Array logsumexp(const Operand& x, Axes axes) {
 Array log_softmax(const Operand& x, int64_t axis) {
   SourceLocationScope place(x.at());
   const Array a = toFloat(x);
-  const Array shifted = a - max(a, Axes{{axis}, true});
+  const Array shifted = a - lang::maximumOrLowest(a, {axis});
   return shifted - log(sum(exp(shifted), Axes{{axis}, true}));
 }
 

@@ -447,10 +447,18 @@ Array var(const Operand& x, Axes axes) {
   return lang::convertTo(wideMean(square(centred), axes), floatOf(x.dtype()));
 }
 
+Array lang::maximumOrLowest(const Array& a, const std::vector<int64_t>& axes) {
+  if (a.elements() > 0) return max(a, Axes{axes, true});
+  Shape shape = a.shape();
+  if (axes.empty()) std::fill(shape.begin(), shape.end(), 1);
+  for (const int64_t axis : axes) shape[static_cast<size_t>(checkedAxis("max", axis, a.rank()))] = 1;
+  return full(std::move(shape), -std::numeric_limits<double>::infinity(), a.dtype());
+}
+
 Array softmax(const Operand& x, int64_t axis) {
   SourceLocationScope place(x.at());
   const Array floats = lang::convertTo(x.array(), floatOf(x.dtype()));
-  const Array e = exp(subtract(floats, max(floats, Axes{{axis}, true})));
+  const Array e = exp(subtract(floats, lang::maximumOrLowest(floats, {axis})));
   return divide(e, sum(e, Axes{{axis}, true}));
 }
 

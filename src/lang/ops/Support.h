@@ -45,6 +45,9 @@ Array assumeMultiple(const Array&, int64_t n);
 /// 0 ≤ axis < rank; error SM6305.
 int64_t checkedAxis(std::string_view op, int64_t axis, int64_t rank);
 
+/// The maximum, with axes of size 1; of no elements -infinity, where `max` has none.
+Array maximumOrLowest(const Array&, const std::vector<int64_t>& axes);
+
 /// One op on operands promoted to one dtype and shape; the result has them too (or `result`).
 Array unary(const OpRecord& op, const Operand&);
 Array binary(const OpRecord& op, const Operand&, const Operand&);

@@ -468,4 +468,17 @@ TEST(Ops, TakeAlongAxisCountsNegativeIndicesFromTheEnd) {
   }
 }
 
+TEST(Ops, SoftmaxOfNothing) {
+  const Array none = pl::zeros({4, 0}), noRows = pl::zeros({0, 4});
+  EXPECT_EQ(pl::softmax(none).shape(), none.shape());
+  EXPECT_EQ(pl::log_softmax(none).shape(), none.shape());
+  EXPECT_EQ(pl::softmax(noRows).shape(), noRows.shape());
+  EXPECT_EQ(pl::jit([](const Array& x) { return pl::softmax(x); })(none).shape(), none.shape());
+  const Array sums = pl::logsumexp(none, {.axes = {1}});
+  EXPECT_EQ(sums.shape(), pl::Shape{4});
+  EXPECT_EQ(sums.as<float>()[3], -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(*pl::logsumexp(none).as<float>(), -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(codeOf([&] { return pl::softmax(none, 2); }), "SM6305");
+}
+
 }  // namespace
