@@ -312,12 +312,12 @@ Result<Compiled<MeasuredKernel>> compile(const KernelPackage& package, const Nat
   if (auto why = unsuitableProcessor(options.processor))
     return Compiled<MeasuredKernel>{nullptr, std::move(why->message)};
   // The block sizes depend on the number of cores (cpu/rewrite).
-  const std::string key = options.cache || options.devices
-                              ? cacheKey({packageText(package), processorText(options.processor),
-                                          std::to_string(static_cast<int>(options.poison)),
-                                          options.checkBlocks ? "inside" : "anywhere",
-                                          options.devices ? "devices" : "alone", std::to_string(availableCores())})
-                              : std::string();
+  const std::string key =
+      options.cache || options.devices
+          ? cacheKey({packageText(package), processorText(options.processor),
+                      std::to_string(static_cast<int>(options.poison)), options.checkBlocks ? "inside" : "anywhere",
+                      options.devices ? "devices" : "alone", std::to_string(availableCores())})
+          : std::string();
   if (options.cache)
     if (auto kept = options.cache->find(key))
       if (auto kernel = fromCache(package, options, *kept)) {

@@ -272,7 +272,7 @@ void onScale(mlir::Operation* op, const Judge& judge) {
 }  // namespace
 
 std::span<const Rule> typeRules() {
-  static constexpr Rule kRules[]{{.onOp = onElementwise}, {.onOp = onReduction}, {.onOp = onF16},  {.onOp = onF4},
+  static constexpr Rule kRules[]{{.onOp = onElementwise}, {.onOp = onReduction}, {.onOp = onF16}, {.onOp = onF4},
                                  {.onOp = onScale},       {.onOp = onByteLanes}, {.onOp = onI2}};
   return kRules;
 }
