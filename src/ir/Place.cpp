@@ -13,7 +13,7 @@ constexpr int kMaxNested = 64;
 // The more informative of two places for the kernel's author.
 int usefulness(llvm::StringRef file) {
   if (file.empty() || file == "-") return 0;
-  if (isLibrarySource({file.data(), file.size()})) return 1;
+  if (isJaxSource({file.data(), file.size()}) || file.contains("site-packages/") || file.starts_with("<")) return 1;
   return isPythonSource({file.data(), file.size()}) ? 3 : 2;
 }
 
@@ -46,9 +46,7 @@ void visit(mlir::LocationAttr location, int depth, mlir::FileLineColLoc& best) {
 
 }  // namespace
 
-bool isLibrarySource(std::string_view file) {
-  return file.find("jax/_src/") != file.npos || file.find("site-packages/") != file.npos || file.starts_with("<");
-}
+bool isJaxSource(std::string_view file) { return file.find("jax/_src/") != file.npos; }
 
 bool isPythonSource(std::string_view file) { return file.ends_with(".py") || file.starts_with("<"); }
 

@@ -10,8 +10,8 @@ namespace smalti {
 /// Is the file Python source (or typed in at a prompt)? JAX wrote the location then, and counts columns from 0; MLIR's
 /// parser counts from 1.
 bool isPythonSource(std::string_view file);
-/// Does the file belong to JAX or to an installed package, so that it is hardly the kernel author's?
-bool isLibrarySource(std::string_view file);
+/// Is the file a part of JAX, so that no author of kernels wrote it?
+bool isJaxSource(std::string_view file);
 
 /// The place that a location of this file, line and column stands for, with columns counted from 1.
 SourcePlace placeIn(std::string_view file, int line, int column);

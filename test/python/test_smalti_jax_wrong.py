@@ -103,6 +103,18 @@ def test_an_output_without_an_index_map_has_no_line_of_jax():
     fine()
 
 
+def test_the_index_map_of_an_installed_package_has_its_line(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "kernels_of_a_package.py").write_text("def far(i):\n    return i + 5, 0\n")
+    monkeypatch.syspath_prepend(folder)
+    from kernels_of_a_package import far
+    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        jax.block_until_ready(copy(X, far))
+    assert f"--> {folder / 'kernels_of_a_package.py'}:2:" in str(caught.value)
+    fine()
+
+
 def more_rows_than_there_are(x):
     rows = pl.BlockSpec((8, 128), lambda i: (i, 0))
     kernel = lambda x, o: o.__setitem__(..., x[...])

@@ -28,7 +28,7 @@ SourcePlace placeOfMap(mlir::func::FuncOp function) {
   if (!place.known())
     for (mlir::Operation& op : function.getBody().front())
       if (SourcePlace at = placeOf(op.getLoc()); at.known()) place = std::move(at);
-  return isLibrarySource(place.file) ? SourcePlace() : place;  // JAX's map of a block spec without one
+  return isJaxSource(place.file) ? SourcePlace() : place;  // JAX's map of a block spec without one
 }
 
 class KernelCompiler {
