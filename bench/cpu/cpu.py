@@ -172,8 +172,12 @@ def measure(stage, row, seconds, note):
     if not stage.prepare_limit(row.limit):
         note(f"{row.workload}: no loop for its limit ({row.limit}) on this processor")
         return []
-    # Our actor is the first name, but is prepared last, since a peer may write the module that it runs.
-    for name in (*row.peers, row.ours):
+    if row.writer and row.writer not in stage.commands:
+        note(f"{row.workload}: left out: {row.writer}, which writes its module, is not there")
+        return []
+    # Our actors are prepared last, since a peer writes the module that they run; our own is the first of `names`.
+    peers = [name for name in row.peers if name != row.writer]
+    for name in (*([row.writer] if row.writer else []), *peers, row.ours):
         if name not in stage.commands:
             continue
         try:
@@ -181,8 +185,10 @@ def measure(stage, row, seconds, note):
         except Lost as lost:
             refusal = str(lost)
             stage.drop(name)
-        if refusal is None:
+        if refusal is None and name in (*row.peers, row.ours):
             names.insert(0 if name == row.ours else len(names), name)
+        elif refusal is None:
+            continue  # it has written the module
         elif name == row.ours:
             note(f"{row.workload}: we cannot: {refusal}")
         elif not refusal.startswith("has no "):
@@ -199,12 +205,14 @@ def measure(stage, row, seconds, note):
     probes = {name: stage.actor(name).probe() for name in names}
     rows = []
     with_ours = names[0] == row.ours
+    agree = {name: not with_ours or same(probes[row.ours], probes[name], row.tolerance) for name in names[1:]}
+    for name in (name for name, agrees in agree.items() if not agrees):
+        others = [other for other, agrees in agree.items() if agrees]
+        note(f"{row.workload}: our result and that of {name} differ" + (f" ({' and '.join(others)} agree with ours)" if others else ""))
     for at, name in enumerate(names):
         if with_ours and at == 0 and len(names) > 1:
             continue
         m = medians(stage, row, taken, at, peak)
-        if with_ours and not same(probes[row.ours], probes[name], row.tolerance):
-            note(f"{row.workload}: our result and that of {name} differ")
         scale = {"ms": 1e3, "µs": 1e6}.get(row.unit, 1) if row.latency else row.amount * 1e-9
         figure = (lambda s: s * scale) if row.latency else (lambda s: scale / s)
         peer = {row.ours: None, f"baseline {row.ours}": "baseline", "XLA": "interpret=True" if row.ours == "module" else "XLA"}.get(name, name)

@@ -20,6 +20,7 @@ class Row:
     flops: float = 0        # of one call: gives a time a limit
     flop_limit: str = ""    # spec of a loop of multiply-adds: the limit is the longer of the times of both loops
     ours: str = "ours"     # our actor
+    writer: str = ""       # the peer that writes the module that our actor runs; it is prepared even if it is not measured
     tolerance: float = 1e-3  # of results against each peer's, relative to the largest element
 
 
@@ -146,7 +147,7 @@ def whole():
                               ("attention64", "attention in 64 steps", 4 * 1024**2 * 64),
                               ("attention256", "attention in 256 steps, vmap", 4 * 4 * 1024**2 * 64)):
         yield Row(f"interpret=True: {what}", f"pallas kind={kind} us=20000", 1, "ms", "fma", ("XLA",), ("one",),
-                  kind == "add64", latency=True, flops=flops, ours="module", tolerance=1e-4)
+                  kind == "add64", latency=True, flops=flops, ours="module", writer="XLA", tolerance=1e-4)
 
 
 def checks():
