@@ -1,15 +1,12 @@
 """smalti.conform: recorded cases below folders."""
 
 import json
-import os
 import pathlib
 import shutil
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from interrupts import errors_after_ctrl_c
 
 smalti = pytest.importorskip("smalti", reason="the Python package is not built (it needs nanobind and jaxlib)")
 
@@ -82,9 +79,5 @@ print("running", flush=True)
 while True:
     smalti.conform({str(CASES)!r}, filter="add_grid")
 """
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
-    assert process.stdout.readline() == "running\n"
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    err = errors_after_ctrl_c(program)
     assert err.rstrip().endswith("KeyboardInterrupt"), err

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import threading
@@ -10,6 +9,7 @@ import threading
 import ml_dtypes
 import numpy as np
 import pytest
+from interrupts import errors_after_ctrl_c
 
 smalti = pytest.importorskip("smalti", reason="the Python package is not built (it needs nanobind and jaxlib)")
 
@@ -219,11 +219,7 @@ print("running", flush=True)
 while True:
     executable(*inputs)
 """
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
-    assert process.stdout.readline() == "running\n"
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    err = errors_after_ctrl_c(program)
     assert err.rstrip().endswith("KeyboardInterrupt"), err
 
 
