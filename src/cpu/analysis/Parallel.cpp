@@ -7,8 +7,10 @@
 
 #include "cpu/analysis/ReadBeforeWrite.h"
 #include "ir/KernelArguments.h"
+#include "ir/Types.h"
 #include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace smalti::cpu {
 namespace {
@@ -44,6 +46,7 @@ class Planner {
       plan.reason = std::move(*why);
     }
     if (marked == 0 && plan.axes > 0) plan.reason.clear();
+    plan.runs = runsOf(static_cast<size_t>(plan.axes));
     return plan;
   }
 
@@ -124,6 +127,45 @@ class Planner {
         return fmt::format("scratch {} may hold what an earlier point of grid axis {} has left in it", s, axes - 1);
     }
     return std::nullopt;
+  }
+
+  std::optional<BlockRuns> runsOf(size_t axis) const {
+    if (axis >= signature_.grid.size() || signature_.grid[axis] == 1 || arguments_.numOutputs() == 0) return {};
+    BlockRuns runs{.coordinates = {}, .isProved = true};
+    for (size_t o = 0; o < arguments_.numOutputs(); ++o) {
+      const auto& window = arguments_.windowOf(arguments_.numInputs() + o);
+      if (!window || window->elementIndexed) return {};
+      const IndexMapFacts map(arguments_.indexMap(*window), arguments_.gridRank());
+      const auto found = std::ranges::find_if(map.coordinates(), [&](const BlockCoordinate& c) {
+        return c.axes[axis] && std::ranges::count(c.axes, true) == 1;
+      });
+      if (found == map.coordinates().end()) return {};
+      const bool ascends = found->form && found->form->factors[axis] >= 0 && found->form->rangeOn(signature_.grid);
+      runs.isProved = runs.isProved && ascends;
+      runs.coordinates.push_back(static_cast<size_t>(found - map.coordinates().begin()));
+      if (!isComputable(arguments_.indexMap(*window).getBody().front().getTerminator()->getOperand(
+              static_cast<unsigned>(runs.coordinates.back()))))
+        return {};
+    }
+    if (scratch(static_cast<int>(axis) + 1)) return {};
+    return runs;
+  }
+
+  /// Whether the result of an index map consists of arithmetic and of loads from scalar prefetch, so that code can
+  /// compute it at any step.
+  static bool isComputable(mlir::Value result) {
+    llvm::SmallVector<mlir::Value, 8> open{result};
+    llvm::DenseSet<mlir::Value> seen;
+    while (!open.empty()) {
+      const mlir::Value at = open.pop_back_val();
+      mlir::Operation* op = at.getDefiningOp();
+      if (!op || !seen.insert(at).second) continue;
+      const bool isLoad = llvm::isa<mlir::memref::LoadOp>(op);
+      if (!isLoad && (op->getDialect()->getNamespace() != "arith" || !at.getType().isIntOrIndex())) return false;
+      if (isLoad && llvm::is_contained(shapeOf(op->getOperand(0).getType()), 0)) return false;
+      open.append(op->operand_begin() + (isLoad ? 1 : 0), op->operand_end());
+    }
+    return true;
   }
 
   const KernelPackage& package_;

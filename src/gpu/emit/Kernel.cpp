@@ -8,6 +8,7 @@
 #include "cpu/emit/WindowCode.h"
 #include "cpu/emit/elements/Elementwise.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
+#include "gpu/emit/BlockRunCode.h"
 #include "gpu/emit/Edge.h"
 #include "gpu/emit/Points.h"
 #include "gpu/emit/Stream.h"
@@ -42,7 +43,8 @@ class DeviceKernelEmitter final : StreamSource {
         plan_(std::move(plan)),
         l_(module, function, plan_, poison, kernel_),
         b_(l_.b),
-        stream_(l_, plan_.stream, *this) {}
+        stream_(l_, plan_.stream, *this),
+        runs_(l_, arguments_) {}
 
   NativeResult run() {
     auto* entry = llvm::BasicBlock::Create(b_.getContext(), "entry", l_.function);
@@ -57,6 +59,8 @@ class DeviceKernelEmitter final : StreamSource {
     Reg step = b_.CreateZExt(l_.device.blocks(b_), b_.getInt64Ty());
     Reg points = l_.function->getArg(3);
     if (!plan_.stream.products.empty()) l_.stream = &stream_;
+    if (plan_.runs)
+      if (auto ok = runs_.begin(plan_.threads + plan_.stream.copyThreads); !ok) return ok;
     if (plan_.stream.usesTma) copyInOtherThreads(first, points, step);
     if (auto ok = arguments(); !ok) return ok;
     if (pointsAreSteps()) {
@@ -69,8 +73,8 @@ class DeviceKernelEmitter final : StreamSource {
     if (l_.stream) stream_.begin(first, points, step);
     NativeResult ok;
     l_.loop(first, points, step, [&](Reg point) {
-      indices_ = sharedIndices(point);
-      ok = grid();
+      indices_ = indicesOf(point);
+      ok = plan_.runs ? runOfSteps() : grid(static_cast<size_t>(shared()));
     });
     if (!ok) return ok;
     if (plan_.stream.pendingAcrossSteps) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
@@ -94,11 +98,13 @@ class DeviceKernelEmitter final : StreamSource {
     k.stageBytes = plan_.stream.stageBytes;
     k.sharedBytes = plan_.stageBytes + l_.sharedUsed();
     k.workspaceBytes = l_.workspaceUsed();
-    k.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared());
+    k.sharedBounds.assign(signature().grid.begin(),
+                          signature().grid.begin() + static_cast<ptrdiff_t>(plan_.pointAxes()));
     k.written = plan_.grid.written;
     k.barriers = l_.device.barriers();
     k.prints = l_.prints.ops;
     k.order = plan_.order;
+    k.hasRuns = plan_.runs.has_value();
     k.sequentialReason = plan_.sequentialReason;
     return k;
   }
@@ -109,7 +115,7 @@ class DeviceKernelEmitter final : StreamSource {
   size_t rank() const { return signature().grid.size(); }
   int shared() const { return plan_.grid.sharedAxes; }
 
-  std::vector<Reg> sharedIndices(Reg point) { return indicesOfPoint(b_, plan_.order, l_.gridBounds, point); }
+  std::vector<Reg> indicesOf(Reg point) override { return indicesOfPoint(b_, plan_.order, l_.gridBounds, point); }
 
   void begin() {
     l_.thread = l_.device.thread(b_);
@@ -311,27 +317,39 @@ class DeviceKernelEmitter final : StreamSource {
 
   // ---- the grid
 
-  /// The loops of one point. Those around an empty one could have too many iterations to wait for: all are skipped.
-  NativeResult grid() {
-    const auto first = static_cast<size_t>(shared());
+  /// The loops over the axes from `first` on. Those around an empty one could have too many iterations to wait for: all
+  /// are skipped.
+  NativeResult grid(size_t first) {
     Reg hasPoints = b_.getTrue();
     for (size_t d = first; d < rank(); ++d)
       hasPoints = b_.CreateAnd(hasPoints, b_.CreateICmpSGT(l_.gridBounds[d], l_.index(0)));
-    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(hasPoints); known && known->isOne()) return grid(first);
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(hasPoints); known && known->isOne()) return loops(first);
     NativeResult ok;
-    l_.when(hasPoints, [&] { ok = grid(first); });
+    l_.when(hasPoints, [&] { ok = loops(first); });
     return ok;
   }
 
-  NativeResult grid(size_t d) {
+  NativeResult loops(size_t d) {
     if (d == rank()) return step();
+    return loopOver(d, l_.index(0), l_.gridBounds[d], [&] { return loops(d + 1); });
+  }
+
+  NativeResult loopOver(size_t axis, Reg begin, Reg end, const std::function<NativeResult()>& body) {
     NativeResult ok;
-    l_.loop(l_.index(0), l_.gridBounds[d], l_.index(1), [&](Reg i) {
-      indices_.resize(d);
+    l_.loop(begin, end, l_.index(1), [&](Reg i) {
+      indices_.resize(axis);
       indices_.push_back(i);
-      ok = grid(d + 1);
+      ok = body();
     });
     return ok;
+  }
+
+  /// The steps of the run that begins at the point, if any.
+  NativeResult runOfSteps() {
+    const auto axis = static_cast<size_t>(shared());
+    const auto run = runAt(indices_[axis]);
+    if (!run) return tl::unexpected(run.error());
+    return loopOver(axis, run->begin, run->end, [&] { return grid(axis + 1); });
   }
 
   NativeResult step() {
@@ -413,17 +431,13 @@ class DeviceKernelEmitter final : StreamSource {
 
   const View& array(size_t block) override { return arrays_[block]; }
   const Shape& bounds(size_t block) override { return arguments_.windowOf(block)->bounds; }
-  tl::expected<std::vector<Reg>, cpu::Unsupported> blockAt(size_t block, Reg point,
-                                                           std::span<const Reg> inner) override {
-    std::vector<Reg> indices = sharedIndices(point);
-    indices.insert(indices.end(), inner.begin(), inner.end());
+  tl::expected<std::vector<Reg>, cpu::Unsupported> blockAt(size_t block, std::span<const Reg> indices) override {
     return cpu::blockStarts(l_, arguments_, *arguments_.windowOf(block), indices);
   }
+  tl::expected<BlockRun, cpu::Unsupported> runAt(Reg step) override { return runs_.at(step); }
 
-  tl::expected<Reg, cpu::Unsupported> scalarAt(mlir::Value v, Reg point, std::span<const Reg> inner) override {
+  tl::expected<Reg, cpu::Unsupported> scalarAt(mlir::Value v, std::span<const Reg> indices) override {
     llvm::DenseMap<mlir::Value, Reg> known;
-    std::vector<Reg> indices = sharedIndices(point);
-    indices.insert(indices.end(), inner.begin(), inner.end());
     for (unsigned d = 0; d < indices.size(); ++d)
       known[kernel_.getArgument(d)] = b_.CreateTrunc(indices[d], b_.getInt32Ty());
     if (Reg r = l_.scalarFrom(v, known)) return r;
@@ -472,6 +486,7 @@ class DeviceKernelEmitter final : StreamSource {
   GpuLowering l_;
   Builder& b_;
   Stream stream_;
+  BlockRunCode runs_;
   llvm::GlobalVariable* workspaceSize_ = nullptr;
   std::vector<View> arrays_;    ///< one per block
   MemorySet reductionBuffers_;  ///< which reductions use alternately (allocateReductionBuffers)

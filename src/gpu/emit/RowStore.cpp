@@ -3,8 +3,8 @@
 namespace smalti::gpu {
 namespace {
 
-constexpr int64_t kRowBytes = LaunchPlan::kStoredRowBytes, kCopyBytes = 16, kRows = ProductTile::kRows;
-constexpr int64_t kLanesPerRow = kRowBytes / kCopyBytes, kRowsAtOnce = kWarp / kLanesPerRow;
+constexpr int64_t kStoredBytes = LaunchPlan::kStoredRowBytes, kCopyBytes = 16, kRows = ProductTile::kRows;
+constexpr int64_t kLanesPerRow = kStoredBytes / kCopyBytes, kRowsAtOnce = kWarp / kLanesPerRow;
 
 class RowStore {
  public:
@@ -19,18 +19,18 @@ class RowStore {
     Reg lane = b_.CreateURem(thread, number(kWarp)), warp = b_.CreateUDiv(thread, number(kWarp));
     rows_ = b_.CreateGEP(
         b_.getInt8Ty(), l_.sharedBase,
-        b_.CreateZExt(b_.CreateAdd(b_.CreateMul(warp, number(kRows * kRowBytes)), number(l_.plan.storesAt())),
+        b_.CreateZExt(b_.CreateAdd(b_.CreateMul(warp, number(kRows * kStoredBytes)), number(l_.plan.storesAt())),
                       b_.getInt64Ty()));
     firstRow_ = b_.CreateMul(b_.CreateURem(warp, number(from_.tile.warpsDown)), number(kRows));
     // Where a thread's pairs of a fragment are; rows are swizzled like a stage, against bank conflicts.
     Reg row = b_.CreateUDiv(lane, number(4));
-    pairs_ = b_.CreateAdd(b_.CreateMul(row, number(kRowBytes)),
+    pairs_ = b_.CreateAdd(b_.CreateMul(row, number(kStoredBytes)),
                           b_.CreateMul(b_.CreateURem(lane, number(4)), number(2 * bytes_)));
     swizzle_ = b_.CreateMul(row, number(kCopyBytes));
     readRow_ = b_.CreateUDiv(lane, number(kLanesPerRow));
     readVector_ = b_.CreateURem(lane, number(kLanesPerRow));
     aligned_ = isAligned();
-    const int64_t fragmentsPerRow = kRowBytes / (ProductTile::kColumns * bytes_);
+    const int64_t fragmentsPerRow = kStoredBytes / (ProductTile::kColumns * bytes_);
     int64_t count = 0;
     Reg first = nullptr;
     l_.forDistributed(from_, to_.shape, GpuLowering::RowsBeyond::skip, [&](const ElementIndex& at) {
@@ -75,7 +75,7 @@ class RowStore {
       pair = b_.CreateOr(bits(first), b_.CreateShl(bits(second), static_cast<uint64_t>(8 * bytes_)));
     }
     Reg place = b_.CreateXor(b_.CreateAdd(pairs_, number(fragment * ProductTile::kColumns * bytes_)), swizzle_);
-    place = b_.CreateAdd(place, number(half * 8 * kRowBytes));
+    place = b_.CreateAdd(place, number(half * 8 * kStoredBytes));
     b_.CreateAlignedStore(pair, inRows(place), llvm::Align(static_cast<uint64_t>(2 * bytes_)));
   }
 
@@ -83,7 +83,7 @@ class RowStore {
   void storeRows(int64_t row, int64_t column) {
     const auto vector = [&](Reg inRows16) {
       Reg at = b_.CreateMul(b_.CreateXor(readVector_, b_.CreateURem(inRows16, number(8))), number(kCopyBytes));
-      return inRows(b_.CreateAdd(b_.CreateMul(inRows16, number(kRowBytes)), at));
+      return inRows(b_.CreateAdd(b_.CreateMul(inRows16, number(kStoredBytes)), at));
     };
     const auto place = [&](Reg inRows16) {
       ElementIndex at(to_.shape.size(), l_.index(0));
@@ -134,7 +134,7 @@ bool storeInRows(GpuLowering& l, mlir::Value value, const View& to, const Distri
   const size_t rank = to.shape.size();
   const bool wholeRows = !from.perRow && rank >= 2 && to.shape[rank - 2] == t.rows() &&
                          to.shape[rank - 1] == t.columns() &&
-                         t.fragmentsN * ProductTile::kColumns * bytes % kRowBytes == 0;
+                         t.fragmentsN * ProductTile::kColumns * bytes % kStoredBytes == 0;
   if (l.plan.storeBytes == 0 || t.unit != ProductUnit::warpGroups || bytes > 4 || !wholeRows || to.dynamic() ||
       constantOf(to.strides.back()) != 1)
     return false;

@@ -90,6 +90,12 @@ void Stream::beginCopies(Reg first, Reg points, Reg step) {
       for (Reg& r : place) r = plan_.usesTma ? slot(number(0)) : slot(llvm::ConstantPointerNull::get(b_.getPtrTy()));
     }
   }
+  if (l_.plan.runs) {
+    runEnd_ = slot(l_.index(0));
+    for (int a = 0; a < l_.plan.grid.sharedAxes; ++a) shared_.push_back(slot(l_.index(0)));
+    l_.when(more, [&] { toRun(); });
+    more = get(more_, b_.getInt1Ty());
+  }
   l_.when(more, [&] {
     lookUpBlocks();
     if (hasConditions()) l_.when(b_.CreateNot(isNextChunkNeeded()), [&] { toNextNeededChunk(); });
@@ -114,15 +120,24 @@ Reg Stream::isNextChunkNeeded() {
   return needed;
 }
 
+/// The indices of all grid axes in the step of the next chunk.
+std::vector<Reg> Stream::indicesOfStep() {
+  std::vector<Reg> indices;
+  if (runEnd_)  // the divisions of `indicesOf` are slow if sizes of the grid are known at run time only
+    for (Reg i : shared_) indices.push_back(get(i, b_.getInt64Ty()));
+  else
+    indices = source_.indicesOf(get(point_, b_.getInt64Ty()));
+  for (Reg i : inner_) indices.push_back(get(i, b_.getInt64Ty()));
+  return indices;
+}
+
 /// Computes where the operands begin in the step of the next chunk.
 void Stream::lookUpBlocks() {
-  std::vector<Reg> inner;
-  for (Reg i : inner_) inner.push_back(get(i, b_.getInt64Ty()));
-  Reg point = get(point_, b_.getInt64Ty());
+  const std::vector<Reg> indices = indicesOfStep();
   for (size_t i = 0; i < plan_.products.size(); ++i) {
     const StreamedProduct& p = plan_.products[i];
     if (p.condition) {
-      const auto needed = source_.scalarAt(p.condition, point, inner);
+      const auto needed = source_.scalarAt(p.condition, indices);
       if (!needed) {
         if (l_.status) l_.status = tl::unexpected(needed.error());
         return;
@@ -133,7 +148,7 @@ void Stream::lookUpBlocks() {
       const StreamedOperand* o = p.operand(side);
       if (!o) continue;
       const size_t block = o->block;
-      const auto starts = source_.blockAt(block, point, inner);
+      const auto starts = source_.blockAt(block, indices);
       if (!starts) {
         if (l_.status) l_.status = tl::unexpected(starts.error());
         return;
@@ -160,6 +175,31 @@ void Stream::toNextNeededChunk() {
   b_.SetInsertPoint(after);
 }
 
+/// Advances from the next chunk's point, which exists, to the first one at which a run begins, and to its first step.
+void Stream::toRun() {
+  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, l_.function); };
+  auto *at = block("run"), *skip = block("norun"), *after = block("inrun");
+  b_.CreateBr(at);
+  b_.SetInsertPoint(at);
+  const std::vector<Reg> indices = source_.indicesOf(get(point_, b_.getInt64Ty()));
+  for (size_t a = 0; a < shared_.size(); ++a) b_.CreateStore(indices[a], shared_[a]);
+  const auto run = source_.runAt(indices.back());
+  if (!run) {
+    if (l_.status) l_.status = tl::unexpected(run.error());
+    return;
+  }
+  b_.CreateStore(run->begin, inner_[0]);
+  b_.CreateStore(run->end, runEnd_);
+  b_.CreateCondBr(b_.CreateICmpSLT(run->begin, run->end), after, skip);
+  b_.SetInsertPoint(skip);
+  Reg point = b_.CreateAdd(get(point_, b_.getInt64Ty()), step_);
+  Reg more = b_.CreateICmpSLT(point, points_);
+  b_.CreateStore(point, point_);
+  b_.CreateStore(more, more_);
+  b_.CreateCondBr(more, at, after);
+  b_.SetInsertPoint(after);
+}
+
 /// Advances by one chunk; the last grid axis is the fastest.
 void Stream::toNextChunk() {
   int64_t chunksPerStep = 0;
@@ -171,7 +211,9 @@ void Stream::toNextChunk() {
     Reg carries = b_.getTrue();
     for (size_t d = inner_.size(); d-- > 0;) {
       Reg i = b_.CreateAdd(get(inner_[d], b_.getInt64Ty()), b_.CreateZExt(carries, b_.getInt64Ty()));
-      carries = b_.CreateICmpEQ(i, l_.gridBounds[static_cast<size_t>(l_.plan.grid.sharedAxes) + d]);
+      Reg end = d == 0 && runEnd_ ? get(runEnd_, b_.getInt64Ty())
+                                  : l_.gridBounds[static_cast<size_t>(l_.plan.grid.sharedAxes) + d];
+      carries = b_.CreateICmpEQ(i, end);
       b_.CreateStore(b_.CreateSelect(carries, l_.index(0), i), inner_[d]);
     }
     Reg point = get(point_, b_.getInt64Ty());
@@ -179,6 +221,10 @@ void Stream::toNextChunk() {
     b_.CreateStore(point, point_);
     Reg more = b_.CreateICmpSLT(point, points_);
     b_.CreateStore(more, more_);
+    if (runEnd_) {
+      l_.when(b_.CreateAnd(more, carries), [&] { toRun(); });
+      more = get(more_, b_.getInt1Ty());
+    }
     l_.when(more, [&] { lookUpBlocks(); });
   });
 }

@@ -13,6 +13,7 @@
 //   computing threads:  for each chunk: wait for `full`; multiply; arrive at `free`
 #pragma once
 
+#include "gpu/emit/BlockRunCode.h"
 #include "gpu/emit/GpuLowering.h"
 #include "gpu/emit/Staging.h"
 #include "gpu/plan/StreamPlan.h"
@@ -23,12 +24,14 @@ namespace smalti::gpu {
 class StreamSource {
  public:
   virtual ~StreamSource() = default;
-  /// The first element of an input's block, by dimension of its array. The step is given by a point of the shared grid
-  /// axes and the indices of the other axes.
-  virtual tl::expected<std::vector<Reg>, cpu::Unsupported> blockAt(size_t block, Reg point,
-                                                                   std::span<const Reg> inner) = 0;
-  /// A scalar that only depends on grid indices and scalar prefetch, in such a step.
-  virtual tl::expected<Reg, cpu::Unsupported> scalarAt(mlir::Value, Reg point, std::span<const Reg> inner) = 0;
+  /// The indices of a point of the launch, by grid axis: of the shared axes, and where its run would begin.
+  virtual std::vector<Reg> indicesOf(Reg point) = 0;
+  /// The run that begins at the last of these indices (LaunchPlan::runs).
+  virtual tl::expected<BlockRun, cpu::Unsupported> runAt(Reg step) = 0;
+  /// The first element of an input's block at a step, by dimension of its array. `indices`: of all grid axes.
+  virtual tl::expected<std::vector<Reg>, cpu::Unsupported> blockAt(size_t block, std::span<const Reg> indices) = 0;
+  /// A scalar that only depends on grid indices and scalar prefetch, at a step.
+  virtual tl::expected<Reg, cpu::Unsupported> scalarAt(mlir::Value, std::span<const Reg> indices) = 0;
   virtual const View& array(size_t block) = 0;
   /// The sizes of an input's block.
   virtual const Shape& bounds(size_t block) = 0;
@@ -75,9 +78,11 @@ class Stream {
   void copyNext();
   void copyBoxes(const StreamedProduct&, size_t product, Reg chunk, Reg to, Reg full);
   void forNextProduct(const std::function<void(size_t, Reg chunk)>&);
+  std::vector<Reg> indicesOfStep();
   void lookUpBlocks();
   void toNextNeededChunk();
   void toNextChunk();
+  void toRun();
   Reg isNextChunkNeeded();
   bool hasConditions() const;
   StagedOperand operand(const StreamedProduct&, size_t side, Reg base);
@@ -93,6 +98,9 @@ class Stream {
   PipelineState fills_, uses_;
   bool copies_ = false;     ///< the code that is emitted belongs to the copying thread
   std::vector<Reg> inner_;  ///< slots: indices of the other grid axes, of the next chunk to be copied
+  /// Slots, if the axis of inner_[0] is divided into runs: its end, and the indices of the shared axes.
+  Reg runEnd_ = nullptr;
+  std::vector<Reg> shared_;
   /// Slots, by product and operand: the address of its block in the step of the next chunk, or the indices in the
   /// array.
   std::vector<std::array<std::vector<Reg>, 2>> places_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "cpu/analysis/Parallel.h"
 #include "gpu/device/Primitives.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
@@ -65,8 +64,9 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
   auto grid = cpu::planGrid(package, {.sharedAxes = parallel.axes, .checkBlocks = checkBlocks});
   if (!grid) return tl::unexpected(std::move(grid.error()));
   plan.grid = std::move(*grid);
+  plan.runs = parallel.runs;
   plan.products = planRegisters(package, architecture);
-  plan.order = planPoints(package, plan.grid, plan.products);
+  plan.order = planPoints(package, plan.grid, plan.runs.has_value(), plan.products);
   plan.stream = planStream(package, plan.products, plan.grid, architecture);
   int64_t others = 0;
   for (const auto& [op, p] : plan.products.products)

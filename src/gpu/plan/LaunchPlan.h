@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <tl/expected.hpp>
 
 #include "cpu/Unsupported.h"
+#include "cpu/analysis/Parallel.h"
 #include "cpu/plan/GridPlan.h"
 #include "gpu/plan/PointOrder.h"
 #include "gpu/plan/RegisterPlan.h"
@@ -27,8 +29,12 @@ struct LaunchPlan {
                              ///< `storeBytes`
   int64_t storeBytes = 0;    ///< memory in which warps collect rows of results before they store them (emit/RowStore.h)
   cpu::GridPlan grid;        ///< the points of its shared axes are divided among blocks
-  PointOrder order;          ///< the order of those points
-  std::string sequentialReason;  ///< why grid axes run in order (cpu::ParallelPlan::reason)
+  std::optional<cpu::BlockRuns> runs;  ///< so are the runs of the next axis, a run at the point where it begins
+  PointOrder order;                    ///< the order of those points
+  std::string sequentialReason;        ///< why grid axes run in order (cpu::ParallelPlan::reason)
+
+  /// The number of grid axes whose points are divided among blocks.
+  size_t pointAxes() const { return static_cast<size_t>(grid.sharedAxes) + (runs ? 1 : 0); }
 
   static constexpr int64_t kStoredRowBytes = 128;
   int64_t storesAt() const { return stageBytes - storeBytes; }

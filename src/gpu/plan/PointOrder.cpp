@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
@@ -22,7 +23,9 @@ struct Changes {
   int64_t first = 0, second = 0;
 };
 
-Changes changesAlong(const KernelPackage& package, size_t first, size_t second) {
+/// `runs`: the axis that is divided into runs, if any. A block that `first` changes as well, and `runs` only as what it
+/// looks up in scalar prefetch, remains the same in most steps of `runs`, like the weights of a group.
+Changes changesAlong(const KernelPackage& package, size_t first, size_t second, std::optional<size_t> runs) {
   const KernelArguments arguments(package);
   Changes bytes;
   for (size_t i = 0; i < arguments.numInputs(); ++i) {
@@ -30,20 +33,27 @@ Changes changesAlong(const KernelPackage& package, size_t first, size_t second) 
     if (!window) continue;
     const IndexMapFacts map(arguments.indexMap(*window), arguments.gridRank());
     const int64_t block = num_elements(window->bounds) * storage_bytes(arguments.arrayOf(i).dtype);
-    if (map.uses(first) && !map.uses(second)) bytes.first += block;
-    if (map.uses(second) && !map.uses(first)) bytes.second += block;
+    const bool both = map.uses(first) && map.uses(second);
+    const auto changesSeldom = [&](size_t axis) { return both && runs == axis && map.onlyLooksUp(axis); };
+    const bool alongFirst = map.uses(first) && !changesSeldom(first);
+    const bool alongSecond = map.uses(second) && !changesSeldom(second);
+    if (alongFirst && !alongSecond) bytes.first += block;
+    if (alongSecond && !alongFirst) bytes.second += block;
   }
   return bytes;
 }
 
 }  // namespace
 
-PointOrder planPoints(const KernelPackage& package, const cpu::GridPlan& grid, const RegisterPlan& products) {
+PointOrder planPoints(const KernelPackage& package, const cpu::GridPlan& grid, bool hasRuns,
+                      const RegisterPlan& products) {
   PointOrder order{.axes = grid.sharedOrder};
+  std::optional<size_t> runs;
+  if (hasRuns) order.axes.push_back(*(runs = static_cast<size_t>(grid.sharedAxes)));
   // Axes of size 1 come last.
   std::ranges::stable_partition(order.axes, [&](size_t a) { return package.signature.grid[a] != 1; });
   if (products.products.empty() || order.axes.size() < 2) return order;
-  const Changes bytes = changesAlong(package, order.axes[0], order.axes[1]);
+  const Changes bytes = changesAlong(package, order.axes[0], order.axes[1], runs);
   if (bytes.first <= 0 || bytes.second <= 0) return order;
   // For a given n m, n first + m second is smallest if both terms are equal.
   const double best = std::sqrt(kBlocksAtOnce * static_cast<double>(bytes.second) / static_cast<double>(bytes.first));

@@ -24,7 +24,8 @@ struct PointOrder {
   int64_t group = 0;
 };
 
-/// Only kernels with products have groups, since they use blocks of inputs again along one of the axes.
-PointOrder planPoints(const KernelPackage&, const cpu::GridPlan&, const RegisterPlan&);
+/// Only kernels with products have groups, since they use blocks of inputs again along one of the axes. `hasRuns`: the
+/// axis after the shared ones is divided as well (LaunchPlan::runs).
+PointOrder planPoints(const KernelPackage&, const cpu::GridPlan&, bool hasRuns, const RegisterPlan&);
 
 }  // namespace smalti::gpu

@@ -1,4 +1,5 @@
-// Attention as device code, executed by this process, against native code: blocks, masks and sizes at random.
+// Kernels of the library as device code, executed by this process, against native code: blocks, masks and sizes at
+// random.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "../LongTest.h"
 #include "smalti/kernels/flash_attention.h"
+#include "smalti/kernels/grouped_matmul.h"
 #include "smalti/kernels/paged_attention.h"
 #include "smalti/smalti.h"
 
@@ -88,6 +90,34 @@ TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": q " << q.type().str() << ", pages "
                                          << k.type().str() << ", group " << group << ", " << *o.pages_per_step
                                          << " pages per step";
+  }
+}
+
+/// Blocks of rows that several groups share, groups without rows, rows without a group.
+TEST(GroupedMatmulOnGpus, AgreesWithNativeCode) {
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
+  constexpr unsigned kKernels = 16;
+  for (unsigned seed = 0; seed < kKernels; ++seed) {
+    Random random(seed);
+    const auto oneOf = [&](std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; };
+    const int64_t rows = oneOf({128, 256, 200}), n = oneOf({128, 256}), k = oneOf({64, 128, 100});
+    const GroupedMatmulOptions o{.block_m = oneOf({32, 64, 128}), .block_n = 128, .block_k = 64};
+    std::vector<int32_t> sizes;
+    for (int64_t left = rows; sizes.size() < 6; left -= sizes.back())
+      sizes.push_back(static_cast<int32_t>(oneOf({0, 1, 1}) * static_cast<int64_t>(random()) % (left / 2 + 1)));
+    const Array x = randomArray(random, {rows, k}), y = randomArray(random, {6, k, n});
+    const Array sizesArray = unwrap(Array::view({i32, {6}}, sizes.data()).clone());
+    const GroupedTiles tiles = grouped_tiles(rows, o.block_m, sizesArray);
+    const auto run = [&](const char* target) {
+      Settings s;
+      unwrap(s.set("target", target));
+      const auto call = grouped_matmul_call(x.type(), y.type(), tiles, o.block_m, o).with(s);
+      const Array result = call.run({tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end, x, y});
+      return astype(result, f32);
+    };
+    const Array want = run("cpu"), got = run(oneOf({0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
+    EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": " << x.type().str() << " by " << y.type().str()
+                                         << ", blocks of " << o.block_m << " rows";
   }
 }
 

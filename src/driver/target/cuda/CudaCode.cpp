@@ -32,6 +32,9 @@ std::string launchText(const gpu::DeviceKernel& k) {
                         k.order.group ? fmt::format(", ordered in groups of up to {} along axis {} by all of axis {}",
                                                     k.order.group, k.order.axes[0], k.order.axes[1])
                                       : std::string());
+  if (k.hasRuns)
+    text += fmt::format("  steps of grid axis {} that write the same blocks run in order in one block\n",
+                        k.sharedBounds.size() - 1);
   if (!k.sequentialReason.empty()) text += "  in order: " + k.sequentialReason + "\n";
   return text;
 }
@@ -59,6 +62,7 @@ Result<CodeView> inspectCudaCode(const KernelPackage& kernel, const CodeRequest&
                   {"barriers", code->lowered.barriers},
                   {"point_axes", code->lowered.order.axes},
                   {"point_group", code->lowered.order.group},
+                  {"runs_of_steps", code->lowered.hasRuns},
                   {"in_order", code->lowered.sequentialReason}};
   const auto ptxas = gpu::findTool("ptxas");
   if (!ptxas) {

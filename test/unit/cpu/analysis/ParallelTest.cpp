@@ -110,6 +110,48 @@ TEST(Parallel, ElementBlocksMustBeDisjoint) {
   EXPECT_EQ(map("7"), 0);
 }
 
+/// The rows of an output whose block is `map`, after `lines`, in a grid whose first axis is parallel; %p0 and %p1 are
+/// scalar prefetch.
+ParallelPlan planOfLookups(std::vector<int64_t> grid, const std::string& semantics, const std::string& map,
+                           const std::string& lines, bool carriesScratch = false) {
+  TextKernel k(std::move(grid), semantics);
+  k.prefetch("i32", {8});
+  k.prefetch("i32", {8});
+  const Val x = k.input(rows("%c0, %c0"));
+  const Val o = k.output({.array = {64, 512}, .block = {8, 128}, .map = map, .lines = lines});
+  const Val s = k.scratch("f32", {8, 128});
+  const Val v = carriesScratch ? k.load(s) : k.load(x);
+  k.store(k.binary("arith.addf", v, v), o);
+  k.store(v, s);
+  return planParallel(k.package());
+}
+const std::string kOfJ =
+    "%at = arith.index_cast %j : i32 to index\n%row = memref.load %p0[%at] : memref<8xi32, #tpu.memory_space<smem>>\n";
+
+/// Steps that look up the block of an output run in runs of the same block, the others in any order.
+TEST(Parallel, RunsOfStepsWithTheSameBlocks) {
+  const BlockRuns first{.coordinates = {0}};
+  EXPECT_EQ(planOfLookups({4, 8}, "parallel,arbitrary", "%row, %i", kOfJ), (ParallelPlan{1, "", first}));
+  EXPECT_EQ(planOfLookups({4, kDynamicBound}, "parallel,arbitrary", "%row, %i", kOfJ), (ParallelPlan{1, "", first}));
+  EXPECT_EQ(planOfLookups({4, 8, 3}, "parallel,arbitrary,arbitrary", "%row, %i", kOfJ), (ParallelPlan{1, "", first}));
+  EXPECT_EQ(planOfLookups({4, 8}, "parallel,arbitrary", "%i, %row", kOfJ).runs, BlockRuns{.coordinates = {1}});
+  // Arithmetic with a constant divisor never decreases.
+  EXPECT_EQ(planOfLookups({4, 8}, "parallel,arbitrary", "%half, %i", "%half = arith.divsi %j, %c2 : i32\n").runs,
+            (BlockRuns{.coordinates = {0}, .isProved = true}));
+  EXPECT_EQ(planOfLookups({4, 8}, "parallel,arbitrary", "%back, %i", "%back = arith.subi %c7, %j : i32\n").runs,
+            BlockRuns{.coordinates = {0}});
+}
+
+TEST(Parallel, NoRuns) {
+  EXPECT_FALSE(planOfLookups({4, 8}, "parallel,arbitrary", "%c0, %i", "").runs) << "all steps have the same block";
+  EXPECT_FALSE(planOfLookups({4, 8}, "parallel,arbitrary", "%row, %i", kOfJ, true).runs) << "scratch is carried";
+  EXPECT_FALSE(
+      planOfLookups({4, 8, 2}, "parallel,arbitrary,arbitrary", "%b, %i", kOfJ + "%b = arith.addi %row, %k : i32\n")
+          .runs)
+      << "the coordinate depends on an axis inside";
+  EXPECT_FALSE(planOfLookups({4, 1, 8}, "parallel,arbitrary,arbitrary", "%row, %i", kOfJ).runs) << "one step";
+}
+
 TEST(Parallel, DynamicBoundsAreShared) {
   TextKernel k({kDynamicBound, 2}, "parallel,arbitrary");
   const Val x = k.input(rows()), o = k.output(rows());

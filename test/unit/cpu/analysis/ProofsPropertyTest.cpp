@@ -50,18 +50,21 @@ TEST(Proofs, ReadsBeforeWritesAreNeverMissed) {
   EXPECT_GT(readFirst, 100);
 }
 
-/// Where axes are shared, and nothing is undefined in order, all is as it is in order. How many bodies were shared.
+/// Where axes are shared or divided into runs, and nothing is undefined in order, all is as it is in order. How many
+/// bodies had at least two groups of points.
 int checkShared(Body (*some)()) {
   int proved = 0;
   EXPECT_TRUE(rc::check([&] {
     for (int n = 0; n < kBodies; ++n) {
       const Body body = some();
-      const int axes = planParallel(body.kernel().package()).axes;
-      if (axes == 0) continue;
-      const GridRun inOrder = runGrid(body, 0, false, 1);
+      const GroupOf groupOf = groupsOf(body, planParallel(body.kernel().package()));
+      std::set<std::vector<int64_t>> groups;
+      for (const auto& point : pointsOf(body.grid)) groups.insert(groupOf(point));
+      if (groups.size() < 2) continue;
+      const GridRun inOrder = runGrid(body, {}, 1);
       if (inOrder.undefined) continue;
       for (const uint64_t junk : {2, 3}) {
-        const GridRun shared = runGrid(body, axes, true, junk);
+        const GridRun shared = runGrid(body, groupOf, junk);
         RC_ASSERT(!shared.undefined);
         RC_ASSERT(shared.values == inOrder.values);
       }
@@ -81,6 +84,11 @@ TEST(Proofs, ScratchOfOtherPointsIsNotRead) {
   EXPECT_GT(checkShared(someAccumulator), 20);
 }
 
+TEST(Proofs, RunsOfStepsChangeNoResult) {
+  SMALTI_LONG_TEST();
+  EXPECT_GT(checkShared(someRuns), 20);
+}
+
 TEST(Proofs, MustWriteOutputsAreWrittenBeforeTheyAreRead) {
   SMALTI_LONG_TEST();
   int proved = 0;
@@ -88,7 +96,7 @@ TEST(Proofs, MustWriteOutputsAreWrittenBeforeTheyAreRead) {
     for (int n = 0; n < kBodies; ++n) {
       const Body body = someBody(1);
       if (!mustWrite(body.kernel().package()).at(0)) continue;
-      const GridRun run = runGrid(body, 0, false, 1);
+      const GridRun run = runGrid(body, {}, 1);
       RC_ASSERT(!run.readsUnwrittenOutput);
       RC_ASSERT(run.values.size() == static_cast<size_t>(num_elements(body.arrayOf(0))));
       ++proved;

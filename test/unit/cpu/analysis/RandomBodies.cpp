@@ -204,8 +204,7 @@ std::vector<Statement> someAccumulation(const Body& body) {
 
 Element placeOf(const Body& body, size_t output, const std::vector<int64_t>& point, Element e) {
   const BlockMap& map = body.outputs[output];
-  const auto at = [&](int d) { return map.axis[d] < 0 ? 0 : point[static_cast<size_t>(map.axis[d])] * Body::kSide; };
-  return {at(0) + e.first, at(1) + e.second};
+  return {map.coordinate(0, point) * Body::kSide + e.first, map.coordinate(1, point) * Body::kSide + e.second};
 }
 
 uint64_t mixed(uint64_t a, uint64_t b) {
@@ -214,6 +213,12 @@ uint64_t mixed(uint64_t a, uint64_t b) {
 }
 
 }  // namespace
+
+int64_t BlockMap::coordinate(size_t dim, const std::vector<int64_t>& point) const {
+  if (axis[dim] < 0) return 0;
+  const int64_t index = point[static_cast<size_t>(axis[dim])];
+  return dim == 0 && !lookedUp.empty() ? lookedUp[static_cast<size_t>(index)] : index;
+}
 
 Shape Body::arrayOf(size_t output) const {
   Shape shape;
@@ -228,9 +233,17 @@ TextKernel Body::kernel() const {
   std::vector<Val> outs;
   for (size_t o = 0; o < outputs.size(); ++o) {
     const auto coordinate = [&](int axis) { return axis < 0 ? std::string("%c0") : std::string("%") + "ijk"[axis]; };
+    std::string lines, first = coordinate(outputs[o].axis[0]);
+    if (const auto& lookedUp = outputs[o].lookedUp; !lookedUp.empty()) {
+      const Val table = k.prefetch("i32", {static_cast<int64_t>(lookedUp.size())});
+      lines = fmt::format("%at = arith.index_cast {} : i32 to index\n%found = memref.load {}[%at] : {}\n", first,
+                          table.name, table.type);
+      first = "%found";
+    }
     outs.push_back(k.output({.array = arrayOf(o),
                              .block = {kSide, kSide},
-                             .map = coordinate(outputs[o].axis[0]) + ", " + coordinate(outputs[o].axis[1])}));
+                             .map = first + ", " + coordinate(outputs[o].axis[1]),
+                             .lines = lines}));
   }
   // The sink is whole and nobody asks about it.
   for (size_t s = 0; s < scratches; ++s) writer.refs.push_back(k.scratch("f32", {kSide, kSide}));
@@ -241,7 +254,10 @@ TextKernel Body::kernel() const {
 }
 
 size_t Body::argumentOf(size_t ref) const {
-  return grid.size() + (ref < scratches ? outputs.size() + ref : ref - scratches);
+  // The function takes scalar prefetch before the outputs.
+  const auto prefetched =
+      static_cast<size_t>(std::ranges::count_if(outputs, [](const BlockMap& map) { return !map.lookedUp.empty(); }));
+  return grid.size() + prefetched + (ref < scratches ? outputs.size() + ref : ref - scratches);
 }
 
 Body someBody(size_t outputs) {
@@ -288,6 +304,29 @@ Body someAccumulator() {
   return body;
 }
 
+Body someRuns() {
+  Body body{.grid = {*rc::gen::inRange<int64_t>(2, 6)}, .scratches = 1, .outputs = {}, .statements = {}};
+  const int last = *rc::gen::inRange(0, 2);
+  if (last == 1) body.grid.insert(body.grid.begin(), 2);
+  if (*rc::gen::inRange(0, 2) == 0) body.grid.push_back(2);  // an axis inside the runs
+  const int64_t steps = body.grid[static_cast<size_t>(last)];
+  for (int n = *rc::gen::inRange(1, 3); n-- > 0;) {
+    BlockMap map{.axis = {last, last - 1}};
+    for (int64_t i = 0; i < steps; ++i) map.lookedUp.push_back(*rc::gen::inRange<int64_t>(0, steps));
+    if (*rc::gen::inRange(0, 4) != 0) std::ranges::sort(map.lookedUp);
+    body.outputs.push_back(std::move(map));
+  }
+  body.statements = *rc::gen::inRange(0, 2) == 0 ? someAccumulation(body) : someStatements(body, {}, 0);
+  // The outputs are defined more often than they happen to be.
+  for (size_t o = 0; o < body.outputs.size(); ++o) {
+    Statement all{
+        .kind = Statement::store, .ref = body.scratches + o, .size = {Body::kSide, Body::kSide}, .start = {{}, {}}};
+    body.statements.insert(*rc::gen::inRange(0, 2) == 0 ? body.statements.begin() : body.statements.end(),
+                           std::move(all));
+  }
+  return body;
+}
+
 std::vector<std::vector<int64_t>> pointsOf(const std::vector<int64_t>& grid) {
   std::vector<std::vector<int64_t>> points{{}};
   for (const int64_t bound : grid) {
@@ -302,19 +341,44 @@ std::vector<std::vector<int64_t>> pointsOf(const std::vector<int64_t>& grid) {
   return points;
 }
 
-GridRun runGrid(const Body& body, int shared, bool backwards, uint64_t junk) {
+GroupOf groupsOf(const Body& body, const ParallelPlan& plan) {
+  const auto axes = static_cast<size_t>(plan.axes);
+  std::vector<int64_t> runs;  // by index on the axis of runs: the number of its run
+  if (plan.runs) {
+    bool ascends = true;
+    std::vector<bool> begins;
+    std::vector<int64_t> point(body.grid.size()), before = point;
+    for (int64_t i = 1; i < body.grid[axes]; ++i) {
+      point[axes] = i;
+      before[axes] = i - 1;
+      bool all = true;
+      for (size_t o = 0; o < body.outputs.size(); ++o) {
+        const size_t dim = plan.runs->coordinates[o];
+        const int64_t now = body.outputs[o].coordinate(dim, point), last = body.outputs[o].coordinate(dim, before);
+        all &= now > last;
+        ascends &= now >= last;
+      }
+      begins.push_back(all);
+    }
+    runs.push_back(0);
+    for (const bool b : begins) runs.push_back(runs.back() + (b && ascends));
+  }
+  return [axes, runs](const std::vector<int64_t>& point) {
+    std::vector<int64_t> name(point.begin(), point.begin() + static_cast<ptrdiff_t>(axes));
+    if (!runs.empty()) name.push_back(runs[static_cast<size_t>(point[axes])]);
+    return name;
+  };
+}
+
+GridRun runGrid(const Body& body, const GroupOf& groupOf, uint64_t junk) {
   GridRun run;
   auto points = pointsOf(body.grid);
-  const auto sharedOf = [&](const std::vector<int64_t>& p) {
-    return std::vector<int64_t>(p.begin(), p.begin() + shared);
-  };
-  if (backwards)
-    std::ranges::stable_sort(points, [&](const auto& a, const auto& b) { return sharedOf(a) > sharedOf(b); });
+  if (groupOf) std::ranges::stable_sort(points, [&](const auto& a, const auto& b) { return groupOf(a) > groupOf(b); });
   std::map<std::pair<size_t, Element>, uint64_t> scratch;
   std::optional<std::vector<int64_t>> last;
   for (const auto& point : points) {
     // Another thread's memory: whatever was there before.
-    if (backwards && last && sharedOf(*last) != sharedOf(point)) scratch.clear();
+    if (groupOf && last && groupOf(*last) != groupOf(point)) scratch.clear();
     last = point;
     uint64_t seen = 1;  // of all that this point has loaded so far
     int store = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "../../machine/runtime/TextKernel.h"
+#include "cpu/analysis/Parallel.h"
 
 namespace smalti::cpu::testing {
 
@@ -36,6 +38,10 @@ struct Statement {
 /// Where the block of an output lies: grid indices as coordinates, -1 for 0.
 struct BlockMap {
   int axis[2] = {-1, -1};
+  /// If not empty: coordinate 0 is what the index of axis[0] looks up in these, a scalar prefetch operand.
+  std::vector<int64_t> lookedUp = {};
+
+  int64_t coordinate(size_t dim, const std::vector<int64_t>& point) const;
 };
 
 struct Body {
@@ -59,6 +65,9 @@ Body someBody(size_t outputs);
 /// output blocks of their own.
 Body someAccumulator();
 
+/// Several steps add to the same block of an output, which one axis looks up: in ascending order more often than not.
+Body someRuns();
+
 /// An element of an array or a scratch: where it is from, and whether anything has been written there.
 using Element = std::pair<int64_t, int64_t>;
 
@@ -69,16 +78,19 @@ struct Trace {
 };
 Trace runOnce(const Body&, const std::vector<int64_t>& indices);
 
-/// All values of arrays after the grid has run: shared axes in an order of one's own, each point of them with scratch
-/// of its own that starts with `junk`. Values are numbers that tell apart what was computed from what.
+/// All values of arrays after the grid has run. Values are numbers that tell apart what was computed from what.
 using Values = std::map<std::pair<size_t, Element>, uint64_t>;  ///< by (output, element of the array)
 struct GridRun {
   Values values;
   bool undefined = false;  ///< something is made of elements that nobody has written
   bool readsUnwrittenOutput = false;
 };
-/// `shared` leading axes run in any order: `backwards`; else all in order with one scratch.
-GridRun runGrid(const Body&, int shared, bool backwards, uint64_t junk);
+/// Names the group of a point. Points of a group run in order with scratch of their own that starts with `junk`; groups
+/// run in descending order of their names. Null: all points run in order with one scratch.
+using GroupOf = std::function<std::vector<int64_t>(const std::vector<int64_t>& point)>;
+GridRun runGrid(const Body&, const GroupOf&, uint64_t junk);
+/// Groups of the points that may run in any order, as code divides them: of a plan's shared axes and runs.
+GroupOf groupsOf(const Body&, const ParallelPlan&);
 
 /// All points of a grid, the last axis fastest.
 std::vector<std::vector<int64_t>> pointsOf(const std::vector<int64_t>& grid);
