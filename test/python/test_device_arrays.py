@@ -45,6 +45,16 @@ print(bound.results[0])
     assert (done.stderr, done.stdout) == ("", "<smalti.DeviceArray i32[32,128] on GPU 0>\n")
 
 
+def test_an_operand_gives_the_size_of_the_grid(python):
+    done = python("""
+module = smalti.load(f"{CASES}/dynamic_grid")
+bound = module.compile(target="cuda").bind(*module.recorded_inputs())
+bound.launch()
+bound.wait()
+""")
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
 def test_an_aliased_input_can_be_the_output(python):
     done = python(ALIASED + """
 bound = executable.bind(*arrays, outputs=[arrays[0]])
@@ -273,7 +283,7 @@ bound.wait()
     ("smalti.load(f'{CASES}/add_grid_1d').compile(target='cpu')", "recorded",
      "error[SM7207]: the executable does not run on a GPU\n  need: an executable for the target cuda, without checks\n"
      "  help: compile it with the setting target cuda\n"),
-    ("smalti.load(f'{CASES}/dynamic_grid').compile(target='cuda')", "recorded",
+    ("smalti.load(f'{CASES}/debug_print_scalar').compile(target='cuda')", "recorded",
      "error[SM7207]: the kernel cannot be called with arrays on the GPU\n"),
     ("smalti.load(f'{CASES}/add_grid_1d').compile(target='cuda')", "none",
      "error[SM1008]: wrong number of inputs\n  need: 2 inputs\n  have: 0\n"),

@@ -84,7 +84,9 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     for (size_t i = 0; i < results.size(); ++i)
       if (const auto fill = arrays_.fillOf(i); fill && fill->elements > 0)
         fills.push_back({results[i], fill->elements, fill->elementBytes, fill->bits});
-    Launch launch = launchOf(gridPoints(lowered_.sharedBounds), options);
+    // An operand on the GPU may give the size of an axis; blocks without points end at once.
+    const bool isDynamic = std::ranges::count(lowered_.sharedBounds, kDynamicBound) > 0;
+    Launch launch = launchOf(isDynamic ? blocksAtOnce_ : gridPoints(lowered_.sharedBounds), options);
     const auto arrays = keep(
         DeviceMemory::copyOf(driver_, addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress))));
     if (!arrays) return fail(arrays.error());
@@ -193,7 +195,6 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
                    .have = std::move(what),
                    .help = "call it with arrays of the host: execute"});
     };
-    if (std::ranges::count(lowered_.sharedBounds, kDynamicBound)) return refuse("a grid whose size each call passes");
     if (lowered_.prints) return refuse("debug prints");
     if (const std::string array = arrays_.describeConversion(); !array.empty()) return refuse(array);
     return {};

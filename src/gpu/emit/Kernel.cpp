@@ -57,7 +57,7 @@ class DeviceKernelEmitter final : StreamSource {
     // Each of n blocks takes every n-th point.
     Reg first = b_.CreateZExt(l_.device.block(b_), b_.getInt64Ty());
     Reg step = b_.CreateZExt(l_.device.blocks(b_), b_.getInt64Ty());
-    Reg points = l_.function->getArg(3);
+    Reg points = numPoints();
     if (!plan_.stream.products.empty()) l_.stream = &stream_;
     if (plan_.runs)
       if (auto ok = runs_.begin(plan_.threads + plan_.stream.copyThreads); !ok) return ok;
@@ -114,6 +114,16 @@ class DeviceKernelEmitter final : StreamSource {
   const KernelSignature& signature() const { return package_.signature; }
   size_t rank() const { return signature().grid.size(); }
   int shared() const { return plan_.grid.sharedAxes; }
+
+  /// The number of points that blocks share.
+  Reg numPoints() {
+    const auto bounds = std::span(signature().grid).first(plan_.pointAxes());
+    if (std::ranges::count(bounds, kDynamicBound) == 0) return l_.function->getArg(3);
+    Reg points = b_.getInt64(1);
+    for (size_t a = 0; a < bounds.size(); ++a)
+      points = b_.CreateMul(points, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, l_.gridBounds[a], l_.index(0)));
+    return points;
+  }
 
   std::vector<Reg> indicesOf(Reg point) override { return indicesOfPoint(b_, plan_.order, l_.gridBounds, point); }
 

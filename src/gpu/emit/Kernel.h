@@ -10,9 +10,9 @@ namespace smalti::gpu {
 /// void (ptr operands, ptr workspace, ptr status, i64 points, i64 iterations, maps)
 /// `operands`: pointers to the call's operands, then its results, then the buffer for debug prints, if there are any.
 /// `workspace`: workspaceBytes for each block of the launch. `status`: an i32 that is 0 before the launch, and then a
-/// KernelStatus. `points`: the number of points of the shared grid axes; of n blocks, block b takes the points b, b +
-/// n, … `iterations`: the most loop iterations of a block. `maps`: tensor maps, if the kernel has any, by value; on the
-/// host a pointer to them.
+/// KernelStatus. `points`: the number of points of the grid axes in DeviceKernel::sharedBounds, which the code computes
+/// itself if operands give their sizes; of n blocks, block b takes the points b, b + n, … `iterations`: the most loop
+/// iterations of a block. `maps`: tensor maps, if the kernel has any, by value; on the host a pointer to them.
 inline constexpr const char* kKernelSymbol = "smalti_kernel";
 
 struct DeviceKernel {

@@ -35,7 +35,9 @@ TEST(CheckedPackage, ReadsOfUndefinedMemoryEndTheCallOrShowInTheResults) {
     const bool isFine =
         result->end == KernelStatus::done && cpu::removeShadows(result->results, checked->shadowResults);
     EXPECT_EQ(isFine, first == 0);
-    if (isFine) EXPECT_EQ(result->results.size(), 1u);
+    if (isFine) {
+      EXPECT_EQ(result->results.size(), 1u);
+    }
   }
 }
 
