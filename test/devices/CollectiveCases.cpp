@@ -50,7 +50,7 @@ void collectiveCases(Cases& cases) {
       a);
   onGrid("ppermute_ring", [](const Array& v) { return ppermute(v, "y", {{0, 1}, {1, 2}, {2, 3}, {3, 0}}); });
   onLine("ppermute_some", [](const Array& v) { return ppermute(v, "x", {{0, 7}, {3, 1}}); }, a);
-  onGrid("ppermute_yx", [](const Array& v) { return ppermute(v, {"y", "x"}, {{0, 5}, {5, 0}, {7, 2}}); });
+  onGrid("ppermute_xy", [](const Array& v) { return ppermute(v, {"x", "y"}, {{0, 5}, {5, 0}, {7, 2}}); });
   onLine("pshuffle", [](const Array& v) { return pshuffle(v, "x", {7, 6, 5, 4, 3, 2, 1, 0}); }, a);
   onGrid("pbroadcast", [](const Array& v) { return pbroadcast(v, "y", 2); }, x);
   onLine("all_to_all_0_1", [](const Array& v) { return all_to_all(v, "x", 0, 1); }, long8);

@@ -50,7 +50,7 @@ line("psum_scatter_groups", lambda v: lax.psum_scatter(v, "x", scatter_dimension
                                                        axis_index_groups=[[0, 1, 2, 3], [7, 6, 5, 4]]))
 grid("ppermute_ring", lambda v: lax.ppermute(v, "y", RING4))
 line("ppermute_some", lambda v: lax.ppermute(v, "x", [(0, 7), (3, 1)]))
-grid("ppermute_yx", lambda v: lax.ppermute(v, ("y", "x"), [(0, 5), (5, 0), (7, 2)]))
+grid("ppermute_xy", lambda v: lax.ppermute(v, ("x", "y"), [(0, 5), (5, 0), (7, 2)]))
 line("pshuffle", lambda v: lax.pshuffle(v, "x", [7, 6, 5, 4, 3, 2, 1, 0]))
 grid("pbroadcast", lambda v: lax.all_gather(v, "y")[2], P("x"))  # JAX lowers lax.pbroadcast for GPUs only
 line("all_to_all_0_1", lambda v: lax.all_to_all(v, "x", 0, 1))

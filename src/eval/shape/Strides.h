@@ -11,8 +11,10 @@
 
 namespace smalti::eval {
 
-/// Kernels have rank ≤ 8; views of views inside the evaluators may add a few dims.
-inline constexpr int kMaxDims = 16;
+/// The most dims of an operand or a result.
+inline constexpr int kMaxOperandDims = 16;
+/// Views of views inside the evaluators may add a few.
+inline constexpr int kMaxDims = kMaxOperandDims + 4;
 
 /// A short list of dims or strides.
 class DimList {

@@ -96,6 +96,8 @@ class Together {
     if (axes.empty())
       refuseArguments(fmt::format("{} names no axis", op), "an axis of the mesh", "none",
                       fmt::format("the mesh is {}", lang::meshText(mesh)));
+    if (!std::ranges::is_sorted(axes))  // they point into the mesh
+      otherOrder_ = fmt::format("axes {} of the mesh {}", fmt::join(names.names(), ", "), lang::meshText(mesh));
     groups_ = {{0}};
     for (const MeshAxis& axis : mesh)
       if (std::find(axes.begin(), axes.end(), &axis) == axes.end()) {
@@ -114,6 +116,14 @@ class Together {
     along_ = static_cast<int64_t>(groups_[0].size());
   }
 
+  /// Versions of JAX differ in how they number the devices along axes that are named in another order than the mesh's,
+  /// and newer ones refuse them.
+  void requireMeshOrder() const {
+    if (!otherOrder_.empty())
+      refuseArguments(fmt::format("{} names axes in another order than the mesh", op_), "the order of the mesh's axes",
+                      otherOrder_, "name them in the mesh's order, in which the devices are then numbered");
+  }
+
   /// Splits them further, by their index along the axes.
   void split(const AxisIndexGroups& parts, bool ofOneSize = true) {
     if (parts.empty()) return;
@@ -124,9 +134,11 @@ class Together {
     bool wrong = static_cast<int64_t>(all.size()) != along_;
     for (size_t i = 0; i < sorted.size(); ++i) wrong |= sorted[i] != static_cast<int64_t>(i);
     for (const auto& part : parts) wrong |= part.empty() || (ofOneSize && part.size() != parts[0].size());
+    const bool hasEmpty = std::ranges::any_of(parts, [](const auto& part) { return part.empty(); });
     if (wrong)
       refuseArguments(
-          fmt::format("axis_index_groups of {} do not cover the devices", op_),
+          hasEmpty ? fmt::format("a group in axis_index_groups of {} is empty", op_)
+                   : fmt::format("axis_index_groups of {} do not cover the devices", op_),
           fmt::format("each index from 0 to {} once{}", along_ - 1, ofOneSize ? ", in groups of one size" : ""),
           groupsText(parts), "name every index along the axes; a group may hold one alone");
     Groups finer;
@@ -173,6 +185,7 @@ class Together {
   std::string_view op_;
   Groups groups_;
   int64_t along_ = 1;
+  std::string otherOrder_;  ///< the axes as they are named, if that is not the mesh's order
 };
 
 using Combine = Array (*)(const Operand&, const Operand&);
@@ -231,6 +244,7 @@ void checkEquals(std::string_view op, std::string_view what, const Operand& x, i
 }
 
 Array permuteBy(const Together& together, const Operand& x, const std::vector<std::pair<int64_t, int64_t>>& perm) {
+  together.requireMeshOrder();
   std::vector<int64_t> pairs, sources, targets;
   for (const auto& [source, target] : perm) {
     for (const auto& [index, seen, role] : {std::tuple{source, &sources, "source"}, {target, &targets, "target"}}) {
@@ -245,8 +259,7 @@ Array permuteBy(const Together& together, const Operand& x, const std::vector<st
       seen->push_back(index);
     }
   }
-  for (std::vector<int64_t> group : together.groups()) {
-    std::sort(group.begin(), group.end());  // JAX counts them in the mesh's order, whatever that of the names
+  for (const std::vector<int64_t>& group : together.groups()) {
     for (const auto& [source, target] : perm)
       pairs.insert(pairs.end(), {group[static_cast<size_t>(source)], group[static_cast<size_t>(target)]});
   }

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "lang/call/CalledKernel.h"
+#include "lang/trace/SourceLocationScope.h"
 #include "lang/trace/Trace.h"
 
 namespace smalti::lang {
@@ -22,11 +23,29 @@ bool hasEffect(const Op& op, const Kernels& kernels) {
   return false;
 }
 
+bool readsSemaphore(const Block& block) {
+  return std::ranges::any_of(block.ops, [](const Op& op) {
+    return op.name == "semaphore_read" || std::ranges::any_of(op.regions, readsSemaphore);
+  });
+}
+
+/// JAX removes a loop whose results nothing uses, also if it waits for another core or device. Its author cannot mean
+/// that.
+void refuseToRemovePolling(const Op& op) {
+  if (op.name != "while" || op.regions.empty() || !readsSemaphore(op.regions[0])) return;
+  refuse({.code = "SM6126",
+          .message = "a while_loop that polls a semaphore would be removed, since nothing uses its results",
+          .place = op.place,
+          .need = "a use of a result of the loop, such as a carry with the count that was read",
+          .help = "wait with semaphore_wait, or return the count as a carry and store it"});
+}
+
 void sweep(std::vector<Op>& ops, const Kernels& kernels, Used& used) {
   for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
     const bool live = op->name == "return" || hasEffect(*op, kernels) ||
                       std::any_of(op->results.begin(), op->results.end(), [&](ValueId v) { return used.count(v) > 0; });
     if (!live) {
+      refuseToRemovePolling(*op);
       op->name.clear();
       continue;
     }

@@ -73,6 +73,19 @@ bool Trace::isOpen(uint64_t trace, ValueId value) const {
          std::any_of(open_.begin(), open_.end(), [&](const Open& block) { return block.id == blockOf_[value]; });
 }
 
+SourcePlace Trace::placeOfValue(ValueId value) const {
+  std::vector<const std::vector<Op>*> lists{&traced_.function.ops};
+  while (!lists.empty()) {
+    const std::vector<Op>& ops = *lists.back();
+    lists.pop_back();
+    for (const Op& op : ops) {
+      if (std::ranges::count(op.results, value)) return op.place;
+      for (const Block& block : op.regions) lists.push_back(&block.ops);
+    }
+  }
+  return {};
+}
+
 std::vector<Array> Trace::record(const OpRecord& op, std::vector<ValueId> operands, std::span<const ArrayType> results,
                                  Attributes attributes, std::vector<Block> regions) {
   std::vector<ValueId> ids;
@@ -172,7 +185,8 @@ ValueId Trace::use(const Array& array) {
     refuse({.code = "SM6105",
             .message =
                 fmt::format("a traced value {} is used after the block that computed it has ended", array.type().str()),
-            .place = {},
+            // What a function returns is used where no op is called.
+            .place = currentPlace().known() ? currentPlace() : placeOfValue(value),
             .help = "return the value from the loop or branch (as a carry or result), or write it to a Ref"});
   return value;
 }

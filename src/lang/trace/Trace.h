@@ -99,6 +99,8 @@ class Trace : public Tracer {
   ValueId capture(const Array&);
   /// Whether the value is of this trace and of a block that has not ended.
   bool isOpen(uint64_t trace, ValueId) const;
+  /// Where the op was called that gave a value of a block that has ended; unknown for a block's argument.
+  SourcePlace placeOfValue(ValueId) const;
   /// Traces `body` into a new block, which it gives its arguments; what it returns are the block's results.
   Block openBlock(const std::function<std::vector<Array>(Block&)>& body);
 

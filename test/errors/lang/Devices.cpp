@@ -560,3 +560,34 @@ WRONG_PROGRAM(device_id_outside_of_several_axes) {
   pl::shard_map([=](const pl::Array& a) -> pl::Array { return call(a); }, kGrid, pl::P("x", "y"),
                 pl::P("x", "y"))(pl::zeros({16, 512}));
 }
+
+// error[SM6233]: ppermute names axes in another order than the mesh
+//   --> test/errors/lang/Devices.cpp:573:61
+//   573 |   pl::shard_map([](const pl::Array& a) { return pl::ppermute(a, {"y", "x"}, {{0, 1}}); }, kGrid, pl::P("x", "y"),
+//       |                                                             ^
+//    in function 'shard_map'
+//   need: the order of the mesh's axes
+//   have: axes y, x of the mesh {x: 2, y: 4}
+//   help: name them in the mesh's order, in which the devices are then numbered
+WRONG_PROGRAM(permutation_along_axes_in_another_order) {
+  pl::shard_map([](const pl::Array& a) { return pl::ppermute(a, {"y", "x"}, {{0, 1}}); }, kGrid, pl::P("x", "y"),
+                pl::P("x", "y"))(pl::zeros({16, 512}));
+}
+
+// error[SM6126]: a while_loop that polls a semaphore would be removed, since nothing uses its results
+//   --> test/errors/lang/Devices.cpp:587:23
+//   587 |         pl::while_loop([&](const pl::Array&) { return pl::semaphore_read(sem) < 1; },
+//       |                       ^
+//    in kernel 'kernel'
+//   need: a use of a result of the loop, such as a carry with the count that was read
+//   help: wait with semaphore_wait, or return the count as a carry and store it
+WRONG_PROGRAM(polling_that_nothing_uses) {
+  pl::pallas_call(
+      [](pl::Ref x, pl::Ref o, pl::Ref sem) {
+        pl::while_loop([&](const pl::Array&) { return pl::semaphore_read(sem) < 1; },
+                       [](const pl::Array& c) { return c; }, pl::zeros({}, pl::i32));
+        o[_] = x[_];
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .scratch_shapes = {pl::semaphore_type::regular()}})(
+      pl::zeros({8, 128}));
+}

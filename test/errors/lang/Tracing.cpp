@@ -383,3 +383,48 @@ WRONG_PROGRAM(bound_of_64_bits) {
 WRONG_PROGRAM(bound_beyond_32_bits) {
   pl::loop(0, int64_t{1} << 32, [](auto) {});
 }
+
+// error[SM6105]: a traced value f32[8] is used after the block that computed it has ended
+//   --> test/errors/lang/Tracing.cpp:399:22
+//   399 |           kept = x * 2;
+//       |                      ^
+//    in function 'main'
+//   help: return the value from the loop or branch (as a carry or result), or write it to a Ref
+WRONG_PROGRAM(function_returns_a_value_of_a_branch) {
+  pl::jit([](const pl::Array& x) {
+    pl::Array kept;
+    pl::cond(
+        pl::sum(x) > 0,
+        [&] {
+          kept = x * 2;
+          return x;
+        },
+        [&] { return x; });
+    return kept;
+  })(pl::ones({8}));
+}
+
+// error[SM6125]: an array of 'reshape' has too many dimensions
+//   --> test/errors/lang/Tracing.cpp:416:51
+//   416 |   for (int n = 0; n < 16; ++n) x = pl::expand_dims(x, 0);
+//       |                                                   ^
+//   need: at most 16 dimensions
+//   have: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,4]
+//   help: reshape it: combine dimensions, or drop those of size 1
+WRONG_PROGRAM(more_dimensions_than_arrays_have) {
+  pl::Array x = pl::ones({4});
+  for (int n = 0; n < 16; ++n) x = pl::expand_dims(x, 0);
+  pl::sum(x);
+}
+
+// error[SM6125]: an array of 'reduce_sum' has too many dimensions
+//   --> test/errors/lang/Tracing.cpp:429:10
+//   429 |   pl::sum(pl::array(values, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4}));
+//       |          ^
+//   need: at most 16 dimensions
+//   have: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,4]
+//   help: reshape it: combine dimensions, or drop those of size 1
+WRONG_PROGRAM(an_operand_of_too_many_dimensions) {
+  const std::vector<float> values(4);
+  pl::sum(pl::array(values, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4}));
+}

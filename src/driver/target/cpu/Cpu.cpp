@@ -87,7 +87,7 @@ class CpuKernel : public TargetKernel {
       if (native && device == 0 && writesInPlace(operands, into)) options.outsideReads = &outsideReads;
       auto results = callNative(operands[device], options, device == 0 ? into : std::span<Array>(), log);
       if (!results) return fail(std::move(results.error()));
-      if (!*results) return runAgain(operands, settings, into);
+      if (!*results) return runAgain(operands, settings, checked ? std::span<Array>() : into);
       for (SourcePlace& place : outsideReads) all.findings.push_back(readOutside(std::move(place)));
       all.results.push_back(std::move(**results));
       keepLog(log, device, settings, all);
@@ -108,7 +108,7 @@ class CpuKernel : public TargetKernel {
             .stop = settings.stop};
   }
 
-  /// nullopt: the call ended with a fault.
+  /// nullopt: the call ended with a fault. Checked code leaves `into` alone.
   Result<std::optional<std::vector<Array>>> callNative(const std::vector<Array>& operands,
                                                        const cpu::CallOptions& options, std::span<Array> into,
                                                        std::vector<std::string>& log) const {
