@@ -107,6 +107,32 @@ def test_copies_between_parts_of_memories():
         np.testing.assert_array_equal(counts, [0, -1, 4, 9])
 
 
+@pytest.mark.parametrize("settings", [{}, {"check": True}, {"check": True, "target": "interpret"}])
+def test_an_aliased_array_is_copied_out_while_the_next_part_comes_in(settings):
+    """The checks leave the inputs alone, so that a call they are not sure of can run again."""
+    def kernel(x, o):
+        def body(buffers, done):
+            def copy_out(j):
+                return pltpu.make_async_copy(buffers.at[j], o.at[:, pl.ds(128 * j, 128)], done.at[j])
+
+            for j in range(2):
+                copy_in = pltpu.make_async_copy(x.at[:, pl.ds(128 * j, 128)], buffers.at[j], done.at[j])
+                copy_in.start()
+                copy_in.wait()
+                buffers[j] = buffers[j] * 2 + 1
+                copy_out(j).start()
+            for j in range(2):
+                copy_out(j).wait()
+
+        pl.run_scoped(body, pltpu.VMEM((2, 8, 128), jnp.float32), pltpu.SemaphoreType.DMA((2,)))
+
+    x = normal(8, 256)
+    call = pl.pallas_call(kernel, in_specs=[ANYWHERE], out_specs=ANYWHERE, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+                          input_output_aliases={0: 0})
+    with smalti.jax.using(**settings):
+        close(call(x), x * 2 + 1)
+
+
 def test_cores_that_share_a_result():
     """pl.kernel over two TensorCores: each takes every other block."""
     x = normal(32, 128)

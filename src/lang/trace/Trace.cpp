@@ -24,7 +24,7 @@ struct RecordedValue : TracedValue {
 
 }  // namespace
 
-Trace::Trace(std::string what, Kind kind) : what_(std::move(what)), kind_(kind), serial_(nextTracer()) {
+Trace::Trace(std::string what, Kind kind) : what_(std::move(what)), kind_(kind) {
   open_.push_back({blocks_++, &traced_.function.ops});
 }
 

@@ -110,7 +110,6 @@ class Trace : public Tracer {
   };
   std::string what_;
   Kind kind_;
-  uint64_t serial_;
   TracedFunction traced_;
   std::vector<Open> open_;    ///< blocks being traced, outermost first
   std::vector<int> blockOf_;  ///< by ValueId: the block that defines it

@@ -34,6 +34,10 @@ Tracer::Tracer() : outer_(tCurrent) {}
 Tracer& Tracer::current() { return tCurrent ? *tCurrent : eager(); }
 bool Tracer::isEager() { return !tCurrent || tCurrent == &eager(); }
 
+bool Tracer::owns(const Array& a) const {
+  return a.is_traced() && a.tracer() && static_cast<const TracedValue*>(a.tracer().get())->tracer == serial_;
+}
+
 TracerScope::TracerScope(Tracer& tracer) : before_(std::exchange(tCurrent, &tracer)) {}
 TracerScope::~TracerScope() { tCurrent = before_; }
 

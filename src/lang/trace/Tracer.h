@@ -53,6 +53,13 @@ struct OpCall {
   }
 };
 
+/// The target of a traced Array's `tracer()`: each kind of tracer derives its own.
+struct TracedValue {
+  uint64_t tracer;  ///< number of the tracer that made it
+};
+/// A number that no other tracer has.
+uint64_t nextTracer();
+
 class Tracer {
  public:
   virtual ~Tracer() = default;
@@ -70,6 +77,9 @@ class Tracer {
   /// The tracer below, which was in force when this one was made.
   Tracer& outer() const { return outer_ ? *outer_ : eager(); }
 
+  /// Whether the array is a traced value that this tracer made.
+  bool owns(const Array&) const;
+
   /// The tracer in force on this thread.
   static Tracer& current();
   /// The tracer that evaluates immediately.
@@ -80,6 +90,7 @@ class Tracer {
  protected:
   Tracer();
   explicit Tracer(Tracer* outer) : outer_(outer) {}
+  const uint64_t serial_ = nextTracer();  ///< in the values that it makes
 
  private:
   friend class TracerScope;
@@ -97,13 +108,6 @@ class TracerScope {
  private:
   Tracer* before_;
 };
-
-/// The target of a traced Array's `tracer()`: each kind of tracer derives its own.
-struct TracedValue {
-  uint64_t tracer;  ///< number of the tracer that made it
-};
-/// A number that no other tracer has.
-uint64_t nextTracer();
 
 /// Runs an op under the tracer in force.
 std::vector<Array> bind(const OpRecord&, std::span<const Array> operands, std::span<const ArrayType> results,

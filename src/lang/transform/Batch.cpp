@@ -120,7 +120,6 @@ class BatchTracer : public Tracer {
   }
 
   int64_t size_;
-  uint64_t serial_ = nextTracer();
 };
 
 }  // namespace

@@ -221,23 +221,34 @@ class CustomJvp : public CustomFunction {
 };
 
 /// The types of its results are those of a run that nothing computes.
-std::vector<ArrayType> resultTypes(const Functional& f, std::span<const Array> operands) {
+std::vector<ArrayType> resultTypes(const Functional& f, std::span<const Array> operands, const Location& at) {
+  const Tracer& transformation = Tracer::current();
   std::vector<ArrayType> types;
-  Trace trace("a transformed function", Trace::Kind::function);
+  Trace trace("a function with a custom derivative", Trace::Kind::function);
   std::vector<Array> inside;
   for (const Array& a : operands) inside.push_back(trace.addArgument(a.type()).with_weak_type(a.weak_type()));
   for (const Array& r : f(inside)) types.push_back(r.type());
+  const SourceLocationScope place(at);
+  for (const Array& a : trace.captures())
+    if (transformation.owns(a))
+      refuse({.code = "SM6105",
+              .message = fmt::format(
+                  "a function with a custom derivative uses a value {} of the vmap or grad around it", a.type().str()),
+              .place = {},
+              .need = "values of the transformation as arguments only",
+              .help = "pass the value to the function as an argument"});
   return types;
 }
 
 /// Without a transformation, the call is its function.
-std::vector<Array> callCustom(const std::shared_ptr<const CustomFunction>& custom, std::span<const Array> operands) {
+std::vector<Array> callCustom(const std::shared_ptr<const CustomFunction>& custom, std::span<const Array> operands,
+                              const Location& at) {
   const Trace* trace = Trace::current();
   const bool isRecorded = trace && trace == &Tracer::current();
   if (Tracer::isEager() || (isRecorded && trace->kind() == Trace::Kind::program)) return custom->run(operands);
   if (isRecorded && trace->kind() == Trace::Kind::kernel) return bindCustom(custom, operands, {});
   const Functional f = [&](std::span<const Array> x) { return custom->run(x); };
-  return bindCustom(custom, operands, resultTypes(f, operands));
+  return bindCustom(custom, operands, resultTypes(f, operands, at));
 }
 
 }  // namespace
@@ -250,11 +261,12 @@ std::vector<Array> bindCustom(std::shared_ptr<const CustomFunction> custom, std:
 
 std::vector<Array> callCustomVjp(Functional f, Forward forward, Backward backward, std::span<const Array> operands,
                                  const Location& at) {
-  return callCustom(std::make_shared<CustomVjp>(std::move(f), std::move(forward), std::move(backward), at), operands);
+  return callCustom(std::make_shared<CustomVjp>(std::move(f), std::move(forward), std::move(backward), at), operands,
+                    at);
 }
 
 std::vector<Array> callCustomJvp(Functional f, Tangential rule, std::span<const Array> operands, const Location& at) {
-  return callCustom(std::make_shared<CustomJvp>(std::move(f), std::move(rule), at), operands);
+  return callCustom(std::make_shared<CustomJvp>(std::move(f), std::move(rule), at), operands, at);
 }
 
 Array withSlope(const Operand& x, Array (*f)(const Array&), Array (*slope)(const Array&, const Array&, const Array&)) {

@@ -98,7 +98,6 @@ class JvpTracer : public Tracer {
     return wrapped(call.op->control->jvp(call, tangents));
   }
 
-  uint64_t serial_ = nextTracer();
 };
 
 }  // namespace

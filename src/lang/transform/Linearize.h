@@ -39,7 +39,6 @@ class Linearizer : public Tracer {
   };
   int idOf(const Array&) const;
 
-  uint64_t serial_ = nextTracer();
   int count_ = 0;
   std::vector<Noted> noted_;
 };

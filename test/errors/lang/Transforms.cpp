@@ -505,3 +505,20 @@ WRONG_PROGRAM(custom_vjp_whose_forward_gives_another_type) {
                      [](std::tuple<>, const Array& ct) { return ct; });
   pl::grad(f)(pl::ones({4}));
 }
+
+// error[SM6105]: a function with a custom derivative uses a value f32[] of the vmap or grad around it
+//   --> test/errors/lang/Transforms.cpp:519:34
+//   519 |     const auto f = pl::custom_vjp([=](const Array& y) { return y * scale; },
+//       |                                  ^
+//    in a function with a custom derivative
+//   need: values of the transformation as arguments only
+//   help: pass the value to the function as an argument
+WRONG_PROGRAM(custom_derivative_of_a_mapped_value) {
+  pl::vmap([](const Array& x) {
+    const Array scale = x * 2;
+    const auto f = pl::custom_vjp([=](const Array& y) { return y * scale; },
+                                  [=](const Array& y) { return std::pair{y * scale, y}; },
+                                  [=](const Array&, const Array& cotangent) { return cotangent * scale; });
+    return f(x);
+  })(pl::ones({4}));
+}
