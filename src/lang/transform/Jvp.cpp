@@ -97,7 +97,6 @@ class JvpTracer : public Tracer {
     }
     return wrapped(call.op->control->jvp(call, tangents));
   }
-
 };
 
 }  // namespace
