@@ -32,7 +32,10 @@ bool readsSemaphore(const Block& block) {
 /// JAX removes a loop whose results nothing uses, also if it waits for another core or device. Its author cannot mean
 /// that.
 void refuseToRemovePolling(const Op& op) {
-  if (op.name != "while" || op.regions.empty() || !readsSemaphore(op.regions[0])) return;
+  if (op.name != "while" || std::ranges::none_of(op.regions, readsSemaphore)) {
+    for (const Block& block : op.regions) std::ranges::for_each(block.ops, refuseToRemovePolling);
+    return;
+  }
   refuse({.code = "SM6126",
           .message = "a while_loop that polls a semaphore would be removed, since nothing uses its results",
           .place = op.place,

@@ -591,3 +591,23 @@ WRONG_PROGRAM(polling_that_nothing_uses) {
       {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .scratch_shapes = {pl::semaphore_type::regular()}})(
       pl::zeros({8, 128}));
 }
+
+// error[SM6126]: a while_loop that polls a semaphore would be removed, since nothing uses its results
+//   --> test/errors/lang/Devices.cpp:606:25
+//   606 |           pl::while_loop([](const pl::Array& count) { return count < 1; },
+//       |                         ^
+//    in kernel 'kernel'
+//   need: a use of a result of the loop, such as a carry with the count that was read
+//   help: wait with semaphore_wait, or return the count as a carry and store it
+WRONG_PROGRAM(polling_in_a_branch) {
+  pl::pallas_call(
+      [](pl::Ref x, pl::Ref o, pl::Ref sem) {
+        pl::when(pl::program_id(0) == 0, [&] {
+          pl::while_loop([](const pl::Array& count) { return count < 1; },
+                         [&](const pl::Array&) { return pl::semaphore_read(sem); }, pl::zeros({}, pl::i32));
+        });
+        o[_] = x[_];
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::f32}, .grid = {1}, .scratch_shapes = {pl::semaphore_type::regular()}})(
+      pl::zeros({8, 128}));
+}
