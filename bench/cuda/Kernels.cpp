@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "smalti/kernels/flash_attention.h"
+#include "smalti/kernels/grouped_matmul.h"
 #include "smalti/kernels/matmul.h"
 #include "smalti/kernels/norm.h"
 #include "smalti/kernels/paged_attention.h"
@@ -27,9 +28,10 @@ Array typed(DType dtype, Shape shape) {
   return Array::view({dtype, std::move(shape)}, &nothing);
 }
 
-/// Adds a choice of blocks to the last row.
+/// Adds a choice of blocks to the last row. `given`: arrays of i32 that the module takes before the operands of which
+/// only the type matters.
 void choose(const std::string& blocks, const PallasCall& call, const std::vector<Operand>& operands,
-            const ArrayType& result) {
+            const ArrayType& result, const std::vector<Array>& given = {}) {
   json& row = rows.back();
   const std::string file = std::to_string(rows.size()) + "-" + std::to_string(row["modules"].size()) + ".mlir";
   const auto text = attempt([&] { return call.lower_all(operands).mosaic(); });
@@ -38,9 +40,15 @@ void choose(const std::string& blocks, const PallasCall& call, const std::vector
     return;
   }
   std::ofstream(folder / file) << *text;
-  json arguments = json::array();
-  for (const Operand& operand : operands) arguments.push_back(operand.array().type().str());
-  row["modules"].push_back({{"file", file}, {"blocks", blocks}, {"arguments", arguments}, {"result", result.str()}});
+  json arguments = json::array(), values = json::array();
+  for (const Array& a : given) {
+    arguments.push_back(a.type().str());
+    values.push_back(std::vector<int32_t>(a.as<int32_t>(), a.as<int32_t>() + a.elements()));
+  }
+  for (const Operand& operand : operands)
+    if (operand.array().dtype() != i32 || given.empty()) arguments.push_back(operand.array().type().str());
+  row["modules"].push_back(
+      {{"file", file}, {"blocks", blocks}, {"given", values}, {"arguments", arguments}, {"result", result.str()}});
 }
 
 void addRow(const std::string& kind, const std::string& name, json sizes) {
@@ -63,6 +71,24 @@ void addMatmul(DType dtype, int64_t m, int64_t n, int64_t k) {
     const MatmulOptions o{.transpose_y = small, .out_dtype = bf16, .block_m = bm, .block_n = bn, .block_k = depth};
     choose(joined({bm, bn, depth}), matmul_call(x, y, o), {typed(x.dtype, x.shape), typed(y.dtype, y.shape)},
            {bf16, {m, n}});
+  }
+}
+
+/// Rows of groups of different sizes, most of which share a block of rows with the next group.
+void addGrouped(int64_t m, int64_t n, int64_t k, int64_t groups) {
+  std::vector<int32_t> sizes;
+  for (int64_t g = 0; g < groups; ++g)
+    sizes.push_back(static_cast<int32_t>(m / groups + (g % 2 == 0 ? 1 : -1) * (m / groups / 3)));
+  addRow("grouped", "grouped bf16 " + joined({m, n, k}) + ", " + std::to_string(groups) + " groups",
+         {{"m", m}, {"n", n}, {"k", k}, {"group_sizes", sizes}});
+  const ArrayType x{bf16, {m, k}}, y{bf16, {groups, k, n}};
+  for (const auto& [bm, bn] : {std::pair<int64_t, int64_t>{128, 256}, {256, 128}, {128, 128}}) {
+    const GroupedMatmulOptions o{.block_m = bm, .block_n = bn, .block_k = 64};
+    const GroupedTiles tiles = grouped_tiles(m, bm, array(sizes));
+    choose(joined({bm, bn, 64}), grouped_matmul_call(x, y, tiles, bm, o),
+           {tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end, typed(x.dtype, x.shape),
+            typed(y.dtype, y.shape)},
+           {bf16, {m, n}}, {tiles.count, tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end});
   }
 }
 
@@ -134,6 +160,7 @@ int main(int argc, char** argv) {
   addMatmul(bf16, 4096, 22016, 4096);
   addMatmul(bf16, 4096, 4096, 11008);
   addMatmul(f8e4m3fn, 8192, 8192, 8192);
+  addGrouped(8192, 4096, 4096, 8);
   for (const int64_t size : {64, 128})
     for (const int64_t length : {4096, 16384})
       for (const bool causal : {false, true}) addAttention(size, length, causal);

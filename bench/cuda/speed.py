@@ -86,6 +86,26 @@ def matmul(sizes, args):
     return peers, want, {"flops": 2 * m * n * k}
 
 
+def grouped(sizes, args):
+    x, y = args[-2:]
+    m, n, k = sizes["m"], sizes["n"], sizes["k"]
+    ends = torch.cumsum(torch.tensor(sizes["group_sizes"], device="cuda"), 0).to(torch.int32)
+    out = torch.empty(m, n, device="cuda", dtype=x.dtype)
+
+    def one_by_one(x=x, y=y, out=out):
+        begin = 0
+        for g, size in enumerate(sizes["group_sizes"]):
+            torch.matmul(x[begin:begin + size], y[g], out=out[begin:begin + size])
+            begin += size
+        return out
+
+    peers = {"PyTorch _grouped_mm": lambda: torch._grouped_mm(x, y, offs=ends),
+             "cuBLAS, group by group": one_by_one,
+             "cuBLAS, dense": lambda: torch.matmul(x, y[0], out=out)}
+    want = lambda: one_by_one(x.float(), y.float(), torch.empty(m, n, device="cuda"))
+    return peers, want, {"flops": 2 * m * n * k}
+
+
 def attention(sizes, args):
     q, k, v = args
     causal = sizes["causal"]
@@ -143,6 +163,7 @@ PEERS = {
     "matmul": matmul,
     "attention": attention,
     "decode": decode,
+    "grouped": grouped,
     "softmax": row_wise(lambda x: torch.softmax(x, -1), lambda x: torch.softmax(x, -1)),
     "rms_norm": row_wise(lambda x, w: F.rms_norm(x, (x.shape[1],), w[0], 1e-5), lambda x, w: F.rms_norm(x, (x.shape[1],), w[0], 1e-5)),
     "layer_norm": row_wise(lambda x, w, b: F.layer_norm(x, (x.shape[1],), w[0], b[0]), lambda x, w, b: F.layer_norm(x, (x.shape[1],), w[0], b[0])),
@@ -150,7 +171,11 @@ PEERS = {
 }
 
 
-def inputs(row, texts):
+def inputs(row, module):
+    texts = module["arguments"]
+    given = [torch.tensor(values, device="cuda", dtype=torch.int32).reshape(parsed(text)[1]) for values, text in zip(module["given"], texts)]
+    if given:
+        return given + [randoms(t) for t in texts[len(given):]]
     if row["kind"] == "matmul":
         return [randoms(t) for t in texts]
     if row["kind"] == "decode":
@@ -178,7 +203,7 @@ def error_of(got, want):
 
 
 def measure(folder, row, clock, times):
-    args = inputs(row, row["modules"][0]["arguments"])
+    args = inputs(row, row["modules"][0])
     peers, want, work = PEERS[row["kind"]](row["sizes"], args)
     found = {"name": row["name"], "ours": {}, "peers": {}, **work}
     stream = torch.cuda.current_stream().cuda_stream
@@ -186,7 +211,7 @@ def measure(folder, row, clock, times):
     best = None
     for module in row["modules"]:
         try:
-            mine = args if row["kind"] != "decode" else inputs_again(args, module)
+            mine = inputs_again(row, args, module)
             program, result, seconds = bound(folder, row, module, mine)
             result.fill_(float("nan"))
             program.launch(stream)
@@ -227,7 +252,7 @@ def empty_kernel():
 def measure_launches(folder, row):
     """Microseconds per launch, averaged over many; milliseconds to compile for the first time and again."""
     module = row["modules"][0]
-    program, _, first = bound(folder, row, module, inputs(row, module["arguments"]))
+    program, _, first = bound(folder, row, module, inputs(row, module))
     graph = smalti.load(folder / module["file"], [type_of(t) for t in module["arguments"]], [type_of(module["result"])])
     again = []
     for _ in range(5):
@@ -255,7 +280,13 @@ def measure_launches(folder, row):
     return {"name": row["name"], "launches": found, "compile_ms": 1e3 * first, "compile_again_ms": 1e3 * statistics.median(again)}
 
 
-def inputs_again(args, module):
+def inputs_again(row, args, module):
+    """The inputs of another choice of blocks, with the same random numbers."""
+    if row["kind"] == "grouped":
+        given = inputs(row, {**module, "arguments": module["arguments"][:len(module["given"])]})
+        return given + args[len(given):]
+    if row["kind"] != "decode":
+        return args
     pages = (len(module["arguments"]) - 3) // 2
     k, v = args[3], args[-1]
     return args[:3] + [k] * pages + [v] * pages
