@@ -90,13 +90,21 @@ class InitialisationChecker final : public Checker {
     reads_.push_back({actor.device, buffer.name, place, {actor.gridStep.begin(), actor.gridStep.end()}});
   }
 
+  /// Whether the memory belongs to an input all of whose elements are defined: others of its blocks are padding.
+  bool isDefinedInput(const Runtime& runtime, int device, const std::string& buffer) const {
+    for (int i = 0; i < context_.kernel->numInputs(); ++i)
+      if (context_.kernel->operands[i].name == buffer) return runtime.devices[device].arrays[i]->allDefined;
+    return false;
+  }
+
   /// "; undefined elements were read from scratch 0 at f.py:7:3 in grid step (0)", for the first few.
-  std::string readsText(int device) const {
+  std::string readsText(const Runtime& runtime, int device) const {
     constexpr size_t kShown = 3;
     std::vector<std::string> texts;
     for (const Read& r : reads_) {
       if (r.device != device || texts.size() == kShown) continue;
-      texts.push_back(r.buffer + (r.place.known() ? " at " + r.place.str() : "") +
+      texts.push_back(r.buffer + (isDefinedInput(runtime, device, r.buffer) ? " outside its array" : "") +
+                      (r.place.known() ? " at " + r.place.str() : "") +
                       (r.step.empty() ? "" : fmt::format(" in grid step ({})", fmt::join(r.step, ", "))));
     }
     return texts.empty() ? "" : fmt::format("; undefined elements were read from {}", fmt::join(texts, ", "));
@@ -113,16 +121,17 @@ class InitialisationChecker final : public Checker {
     const auto undefined = std::count(array.defined.begin(), array.defined.end(), 0);
     if (undefined == 0) return;
     const auto at = std::find(array.defined.begin(), array.defined.end(), 0) - array.defined.begin();
-    context_.findings->add({.code = "SM4102",
-                            .message = fmt::format("{} depends on uninitialised memory", plan.name),
-                            .place = firstRead(device).known() ? firstRead(device) : plan.mapPlace,
-                            .where = context_.where(Actor{device, 0, {}}),
-                            .need = fmt::format("all {} elements of {} written from defined values",
-                                                plan.array.elements(), plan.array.str()),
-                            .have = fmt::format("{} undefined element(s), the first at [{}]{}", undefined,
-                                                fmt::join(indexOf(at, array.type.shape), ", "), readsText(device)),
-                            .help = "visit every block of the output, and initialise windows and scratch at the "
-                                    "first step that uses them, as under pl.when(k == 0)"});
+    context_.findings->add(
+        {.code = "SM4102",
+         .message = fmt::format("{} depends on uninitialised memory", plan.name),
+         .place = firstRead(device).known() ? firstRead(device) : plan.mapPlace,
+         .where = context_.where(Actor{device, 0, {}}),
+         .need =
+             fmt::format("all {} elements of {} written from defined values", plan.array.elements(), plan.array.str()),
+         .have = fmt::format("{} undefined element(s), the first at [{}]{}", undefined,
+                             fmt::join(indexOf(at, array.type.shape), ", "), readsText(runtime, device)),
+         .help = "visit every block of the output, and initialise windows and scratch at the "
+                 "first step that uses them, as under pl.when(k == 0)"});
   }
 
   std::vector<Read> reads_;

@@ -97,9 +97,10 @@ TEST(Blocks, SB6_ReadsBeyondTheEdgeAreUndefinedWhenTheyReachAnOutput) {
   auto r = runOn(k, {{counting({1, 4})}}, checked());
   ASSERT_TRUE(r) << r.error().str();
   EXPECT_EQ(codes(*r), std::vector<std::string>{"SM4102"});
-  EXPECT_THAT(
-      r->findings[0].diagnostic.have,
-      ::testing::StartsWith("4 undefined element(s), the first at [1, 0]; undefined elements were read from input 0"));
+  EXPECT_THAT(r->findings[0].diagnostic.have,
+              ::testing::StartsWith(
+                  "4 undefined element(s), the first at [1, 0]; undefined elements were read from input 0 outside "
+                  "its array"));
 }
 
 TEST(Blocks, SB7_HloPadsWithNaN) {
