@@ -154,12 +154,14 @@ class Planner {
   /// Whether the result of an index map consists of arithmetic and of loads from scalar prefetch, so that code can
   /// compute it at any step.
   static bool isComputable(mlir::Value result) {
+    constexpr size_t kMostValues = 64;  // code computes them in each step; their emission is recursive
     llvm::SmallVector<mlir::Value, 8> open{result};
     llvm::DenseSet<mlir::Value> seen;
     while (!open.empty()) {
       const mlir::Value at = open.pop_back_val();
       mlir::Operation* op = at.getDefiningOp();
       if (!op || !seen.insert(at).second) continue;
+      if (seen.size() > kMostValues) return false;
       const bool isLoad = llvm::isa<mlir::memref::LoadOp>(op);
       if (!isLoad && (op->getDialect()->getNamespace() != "arith" || !at.getType().isIntOrIndex())) return false;
       if (isLoad && llvm::is_contained(shapeOf(op->getOperand(0).getType()), 0)) return false;

@@ -149,6 +149,9 @@ TEST(Parallel, NoRuns) {
       planOfLookups({4, 8, 2}, "parallel,arbitrary,arbitrary", "%b, %i", kOfJ + "%b = arith.addi %row, %k : i32\n")
           .runs)
       << "the coordinate depends on an axis inside";
+  std::string chain = kOfJ + "%b0 = arith.addi %row, %row : i32\n";
+  for (int n = 1; n < 64; ++n) chain += fmt::format("%b{} = arith.addi %b{}, %row : i32\n", n, n - 1);
+  EXPECT_FALSE(planOfLookups({4, 8}, "parallel,arbitrary", "%b63, %i", chain).runs) << "too long";
   EXPECT_FALSE(planOfLookups({4, 1, 8}, "parallel,arbitrary,arbitrary", "%row, %i", kOfJ).runs) << "one step";
 }
 
