@@ -164,6 +164,7 @@ class Planner {
       if (seen.size() > kMostValues) return false;
       const bool isLoad = llvm::isa<mlir::memref::LoadOp>(op);
       if (!isLoad && (op->getDialect()->getNamespace() != "arith" || !at.getType().isIntOrIndex())) return false;
+      if (isLoad && !llvm::isa<mlir::BlockArgument>(op->getOperand(0))) return false;  // a view of the operand
       if (isLoad && llvm::is_contained(shapeOf(op->getOperand(0).getType()), 0)) return false;
       open.append(op->operand_begin() + (isLoad ? 1 : 0), op->operand_end());
     }

@@ -32,7 +32,7 @@ tl::expected<std::pair<Reg, Reg>, cpu::Unsupported> BlockRunCode::changesBefore(
   return std::pair(allGreater, anyLess);
 }
 
-NativeResult BlockRunCode::begin(int threads) {
+NativeResult BlockRunCode::begin(Reg points, int threads) {
   ascends_ = b_.getTrue();
   if (l_.plan.runs->isProved) return {};
   flag_ = l_.allocate(DType::i32, {});
@@ -40,7 +40,8 @@ NativeResult BlockRunCode::begin(int threads) {
   l_.device.barrier(b_);
   NativeResult ok;
   Reg first = b_.CreateAdd(b_.CreateZExt(l_.thread, b_.getInt64Ty()), b_.getInt64(1));
-  l_.loop(first, l_.gridBounds[axis()], l_.index(threads), [&](Reg step) {
+  Reg end = b_.CreateSelect(b_.CreateICmpSGT(points, b_.getInt64(0)), l_.gridBounds[axis()], b_.getInt64(0));
+  l_.loop(first, end, l_.index(threads), [&](Reg step) {
     const auto changes = changesBefore(step);
     if (changes)
       l_.when(changes->second, [&] { b_.CreateStore(b_.getInt32(0), flag_.base); });

@@ -16,8 +16,8 @@ class BlockRunCode {
   BlockRunCode(GpuLowering& l, const KernelArguments& arguments) : l_(l), b_(l.b), arguments_(arguments) {}
 
   /// Checks that the coordinates never decrease along the axis; if one does, the whole axis is one run. Executed by all
-  /// `threads` threads of the block; contains barriers.
-  NativeResult begin(int threads);
+  /// `threads` threads of the block; contains barriers. `points`: of the launch.
+  NativeResult begin(Reg points, int threads);
   /// The run that begins at this step, an i64 that is the same in all threads.
   tl::expected<BlockRun, cpu::Unsupported> at(Reg step);
 

@@ -57,10 +57,11 @@ class DeviceKernelEmitter final : StreamSource {
     // Each of n blocks takes every n-th point.
     Reg first = b_.CreateZExt(l_.device.block(b_), b_.getInt64Ty());
     Reg step = b_.CreateZExt(l_.device.blocks(b_), b_.getInt64Ty());
-    Reg points = numPoints();
+    // Loops around an empty one could have too many iterations to wait for: all are skipped.
+    Reg points = b_.CreateSelect(hasSteps(plan_.pointAxes()), numPoints(), l_.index(0));
     if (!plan_.stream.products.empty()) l_.stream = &stream_;
     if (plan_.runs)
-      if (auto ok = runs_.begin(plan_.threads + plan_.stream.copyThreads); !ok) return ok;
+      if (auto ok = runs_.begin(points, plan_.threads + plan_.stream.copyThreads); !ok) return ok;
     if (plan_.stream.usesTma) copyInOtherThreads(first, points, step);
     if (auto ok = arguments(); !ok) return ok;
     if (pointsAreSteps()) {
@@ -327,21 +328,17 @@ class DeviceKernelEmitter final : StreamSource {
 
   // ---- the grid
 
-  /// The loops over the axes from `first` on. Those around an empty one could have too many iterations to wait for: all
-  /// are skipped.
-  NativeResult grid(size_t first) {
-    Reg hasPoints = b_.getTrue();
-    for (size_t d = first; d < rank(); ++d)
-      hasPoints = b_.CreateAnd(hasPoints, b_.CreateICmpSGT(l_.gridBounds[d], l_.index(0)));
-    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(hasPoints); known && known->isOne()) return loops(first);
-    NativeResult ok;
-    l_.when(hasPoints, [&] { ok = loops(first); });
-    return ok;
+  /// i1: whether the axes from `first` on have steps.
+  Reg hasSteps(size_t first) {
+    Reg all = b_.getTrue();
+    for (size_t d = first; d < rank(); ++d) all = b_.CreateAnd(all, b_.CreateICmpSGT(l_.gridBounds[d], l_.index(0)));
+    return all;
   }
 
-  NativeResult loops(size_t d) {
+  /// The loops over the axes from d on.
+  NativeResult grid(size_t d) {
     if (d == rank()) return step();
-    return loopOver(d, l_.index(0), l_.gridBounds[d], [&] { return loops(d + 1); });
+    return loopOver(d, l_.index(0), l_.gridBounds[d], [&] { return grid(d + 1); });
   }
 
   NativeResult loopOver(size_t axis, Reg begin, Reg end, const std::function<NativeResult()>& body) {

@@ -60,7 +60,7 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
                                                       bool checkBlocks) {
   LaunchPlan plan;
   const cpu::ParallelPlan parallel = cpu::planParallel(package);
-  plan.sequentialReason = parallel.reason;
+  if (!parallel.runs) plan.sequentialReason = parallel.reason;
   auto grid = cpu::planGrid(package, {.sharedAxes = parallel.axes, .checkBlocks = checkBlocks});
   if (!grid) return tl::unexpected(std::move(grid.error()));
   plan.grid = std::move(*grid);

@@ -87,6 +87,22 @@ TEST_P(RunsOfStepsOn, RandomBlocks) {
   }
 }
 
+/// The grid has no steps, but its first axis is very long.
+TEST_P(RunsOfStepsOn, AnEmptyAxisInside) {
+  pl::Settings settings;
+  EXPECT_TRUE(settings.set("target", GetParam()));
+  const pl::Array count = pl::full({}, 1 << 30, pl::i32), none = pl::full({}, 0, pl::i32);
+  const pl::BlockSpec spec{{kRows, kColumns},
+                           [](auto i, auto, auto ids) { return std::tuple{ids[pl::floor_divide(i, 1 << 27)], 0}; }};
+  const pl::Results result =
+      pl::pallas_call([](pl::Ref, pl::Ref o) { o[_] = pl::ones({kRows, kColumns}); },
+                      {.out_shape = pl::ShapeDtype{{kBlocks * kRows, kColumns}, pl::f32},
+                       .grid_spec = pl::GridSpec{.num_scalar_prefetch = 1, .grid = {count, none}, .out_specs = {spec}}})
+          .with(settings)
+          .run({pl::array(std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7})});
+  EXPECT_EQ(result[0].shape(), (pl::Shape{kBlocks * kRows, kColumns}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, RunsOfStepsOn, ::testing::Values("cpu", "cuda-host", "cuda-host:sm_80"));
 
 }  // namespace

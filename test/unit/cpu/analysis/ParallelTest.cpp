@@ -149,6 +149,13 @@ TEST(Parallel, NoRuns) {
       planOfLookups({4, 8, 2}, "parallel,arbitrary,arbitrary", "%b, %i", kOfJ + "%b = arith.addi %row, %k : i32\n")
           .runs)
       << "the coordinate depends on an axis inside";
+  EXPECT_FALSE(
+      planOfLookups({4, 8}, "parallel,arbitrary", "%row, %i",
+                    "%half = tpu.memref_slice %p0[%c0] : memref<8xi32, #tpu.memory_space<smem>> -> memref<4xi32, "
+                    "#tpu.memory_space<smem>>\n%at = arith.index_cast %j : i32 to index\n"
+                    "%row = memref.load %half[%at] : memref<4xi32, #tpu.memory_space<smem>>\n")
+          .runs)
+      << "a view is looked up in";
   std::string chain = kOfJ + "%b0 = arith.addi %row, %row : i32\n";
   for (int n = 1; n < 64; ++n) chain += fmt::format("%b{} = arith.addi %b{}, %row : i32\n", n, n - 1);
   EXPECT_FALSE(planOfLookups({4, 8}, "parallel,arbitrary", "%b63, %i", chain).runs) << "too long";
