@@ -8,6 +8,7 @@
 #include "cpu/analysis/ReadBeforeWrite.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
+#include "ir/facts/GridScalars.h"
 #include "ir/facts/IndexMaps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -151,24 +152,15 @@ class Planner {
     return runs;
   }
 
-  /// Whether the result of an index map consists of arithmetic and of loads from scalar prefetch, so that code can
-  /// compute it at any step.
+  /// Whether code can compute the result of an index map at any step.
   static bool isComputable(mlir::Value result) {
-    constexpr size_t kMostValues = 64;  // code computes them in each step; their emission is recursive
-    llvm::SmallVector<mlir::Value, 8> open{result};
-    llvm::DenseSet<mlir::Value> seen;
-    while (!open.empty()) {
-      const mlir::Value at = open.pop_back_val();
-      mlir::Operation* op = at.getDefiningOp();
-      if (!op || !seen.insert(at).second) continue;
-      if (seen.size() > kMostValues) return false;
-      const bool isLoad = llvm::isa<mlir::memref::LoadOp>(op);
-      if (!isLoad && (op->getDialect()->getNamespace() != "arith" || !at.getType().isIntOrIndex())) return false;
-      if (isLoad && !llvm::isa<mlir::BlockArgument>(op->getOperand(0))) return false;  // a view of the operand
-      if (isLoad && llvm::is_contained(shapeOf(op->getOperand(0).getType()), 0)) return false;
-      open.append(op->operand_begin() + (isLoad ? 1 : 0), op->operand_end());
-    }
-    return true;
+    return isArithmeticOn(
+        result, [](mlir::BlockArgument) { return true; },
+        [](mlir::Operation& op) {
+          if (!llvm::isa<mlir::memref::LoadOp>(op)) return true;
+          const mlir::Value from = op.getOperand(0);  // scalar prefetch, or a view of it, which code does not follow
+          return llvm::isa<mlir::BlockArgument>(from) && !llvm::is_contained(shapeOf(from.getType()), 0);
+        });
   }
 
   const KernelPackage& package_;

@@ -7,6 +7,7 @@
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 #include "ir/facts/DotDimensions.h"
+#include "ir/facts/GridScalars.h"
 #include "ir/facts/IndexMaps.h"
 #include "ir/facts/OpFamilies.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -86,36 +87,19 @@ class StreamPlanner {
  private:
   mlir::Block* body() const { return &arguments_.function().getBody().front(); }
 
-  /// Whether the op loads from scalar prefetch that nothing writes.
-  bool isPrefetchedLoad(mlir::Operation& op) const {
-    if (!llvm::isa<mlir::memref::LoadOp>(op)) return false;
-    const auto role = arguments_.roleOf(op.getOperand(0));
-    return role && role->kind == ArgumentRole::scalarPrefetch && !mayBeWritten(op.getOperand(0));
-  }
-
   /// Whether the scalar only depends on grid indices and scalar prefetch, so that it can be computed for later steps.
   bool isOfGrid(mlir::Value v) const {
-    constexpr size_t kMost = 64;
-    llvm::SmallVector<mlir::Value, 8> open{v};
-    llvm::DenseSet<mlir::Value> seen;
-    while (!open.empty()) {
-      const mlir::Value at = open.pop_back_val();
-      if (!seen.insert(at).second) continue;
-      if (seen.size() > kMost || !at.getType().isIntOrIndex()) return false;
-      if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(at)) {
-        if (argument.getOwner() != body() || argument.getArgNumber() >= arguments_.gridRank()) return false;
-        continue;
-      }
-      mlir::Operation* op = at.getDefiningOp();
-      if (op->getBlock() != body()) return false;
-      if (isPrefetchedLoad(*op))
-        open.append(op->operand_begin() + 1, op->operand_end());
-      else if (op->getDialect()->getNamespace() == "arith")
-        open.append(op->operand_begin(), op->operand_end());
-      else
-        return false;
-    }
-    return true;
+    return isArithmeticOn(
+        v,
+        [&](mlir::BlockArgument argument) {
+          return argument.getOwner() == body() && argument.getArgNumber() < arguments_.gridRank();
+        },
+        [&](mlir::Operation& op) {
+          if (op.getBlock() != body()) return false;
+          if (!llvm::isa<mlir::memref::LoadOp>(op)) return true;
+          const auto role = arguments_.roleOf(op.getOperand(0));
+          return role && role->kind == ArgumentRole::scalarPrefetch && !mayBeWritten(op.getOperand(0));
+        });
   }
 
   std::optional<StreamedOperand> operand(mlir::Operation& product, unsigned which, int64_t sideDim,
