@@ -175,9 +175,8 @@ def measure(stage, row, seconds, note):
     if row.writer and row.writer not in stage.commands:
         note(f"{row.workload}: left out: {row.writer}, which writes its module, is not there")
         return []
-    # Our actors are prepared last, since a peer writes the module that they run; our own is the first of `names`.
-    peers = [name for name in row.peers if name != row.writer]
-    for name in (*([row.writer] if row.writer else []), *peers, row.ours):
+    # The writer is prepared first and our actor last, since it runs the module; it is the first of `names`.
+    for name in dict.fromkeys((row.writer, *row.peers, row.ours)):
         if name not in stage.commands:
             continue
         try:
@@ -185,10 +184,9 @@ def measure(stage, row, seconds, note):
         except Lost as lost:
             refusal = str(lost)
             stage.drop(name)
-        if refusal is None and name in (*row.peers, row.ours):
-            names.insert(0 if name == row.ours else len(names), name)
-        elif refusal is None:
-            continue  # it has written the module
+        if refusal is None:
+            if name in (*row.peers, row.ours):
+                names.insert(0 if name == row.ours else len(names), name)
         elif name == row.ours:
             note(f"{row.workload}: we cannot: {refusal}")
         elif not refusal.startswith("has no "):

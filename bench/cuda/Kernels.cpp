@@ -22,16 +22,15 @@ using nlohmann::json;
 std::filesystem::path folder;
 json rows = json::array();
 
-/// An operand of which only the type is used.
-Array typed(DType dtype, Shape shape) {
-  static int64_t nothing = 0;
-  return Array::view({dtype, std::move(shape)}, &nothing);
-}
+int64_t nothing = 0;
 
-/// Adds a choice of blocks to the last row. `given`: arrays of i32 that the module takes before the operands of which
-/// only the type matters.
+/// An operand of which only the type is used.
+Array typed(DType dtype, Shape shape) { return Array::view({dtype, std::move(shape)}, &nothing); }
+
+/// Adds a choice of blocks to the last row. Operands of i32 whose elements matter come first; `gridSizes`: of dynamic
+/// axes, which the module takes before them.
 void choose(const std::string& blocks, const PallasCall& call, const std::vector<Operand>& operands,
-            const ArrayType& result, const std::vector<Array>& given = {}) {
+            const ArrayType& result, const std::vector<Operand>& gridSizes = {}) {
   json& row = rows.back();
   const std::string file = std::to_string(rows.size()) + "-" + std::to_string(row["modules"].size()) + ".mlir";
   const auto text = attempt([&] { return call.lower_all(operands).mosaic(); });
@@ -41,12 +40,13 @@ void choose(const std::string& blocks, const PallasCall& call, const std::vector
   }
   std::ofstream(folder / file) << *text;
   json arguments = json::array(), values = json::array();
-  for (const Array& a : given) {
-    arguments.push_back(a.type().str());
-    values.push_back(std::vector<int32_t>(a.as<int32_t>(), a.as<int32_t>() + a.elements()));
-  }
-  for (const Operand& operand : operands)
-    if (operand.array().dtype() != i32 || given.empty()) arguments.push_back(operand.array().type().str());
+  for (const auto* list : {&gridSizes, &operands})
+    for (const Operand& operand : *list) {
+      const Array& a = operand.array();
+      arguments.push_back(a.type().str());
+      if (static_cast<const void*>(a.data()) != &nothing)
+        values.push_back(std::vector<int32_t>(a.as<int32_t>(), a.as<int32_t>() + a.elements()));
+    }
   row["modules"].push_back(
       {{"file", file}, {"blocks", blocks}, {"given", values}, {"arguments", arguments}, {"result", result.str()}});
 }
@@ -88,7 +88,7 @@ void addGrouped(int64_t m, int64_t n, int64_t k, int64_t groups) {
     choose(joined({bm, bn, 64}), grouped_matmul_call(x, y, tiles, bm, o),
            {tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end, typed(x.dtype, x.shape),
             typed(y.dtype, y.shape)},
-           {bf16, {m, n}}, {tiles.count, tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end});
+           {bf16, {m, n}}, {tiles.count});
   }
 }
 

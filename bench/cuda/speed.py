@@ -171,11 +171,16 @@ PEERS = {
 }
 
 
+def given(module):
+    """The inputs whose elements are in the file: the first ones."""
+    return [torch.tensor(values, device="cuda", dtype=torch.int32).reshape(parsed(text)[1])
+            for values, text in zip(module["given"], module["arguments"])]
+
+
 def inputs(row, module):
     texts = module["arguments"]
-    given = [torch.tensor(values, device="cuda", dtype=torch.int32).reshape(parsed(text)[1]) for values, text in zip(module["given"], texts)]
-    if given:
-        return given + [randoms(t) for t in texts[len(given):]]
+    if row["kind"] == "grouped":
+        return given(module) + [randoms(t) for t in texts[len(module["given"]):]]
     if row["kind"] == "matmul":
         return [randoms(t) for t in texts]
     if row["kind"] == "decode":
@@ -283,8 +288,7 @@ def measure_launches(folder, row):
 def inputs_again(row, args, module):
     """The inputs of another choice of blocks, with the same random numbers."""
     if row["kind"] == "grouped":
-        given = inputs(row, {**module, "arguments": module["arguments"][:len(module["given"])]})
-        return given + args[len(given):]
+        return given(module) + args[len(module["given"]):]
     if row["kind"] != "decode":
         return args
     pages = (len(module["arguments"]) - 3) // 2

@@ -68,10 +68,8 @@ void Stream::beginCopies(Reg first, Reg points, Reg step) {
   points_ = points;
   step_ = step;
   Reg more = b_.CreateICmpSLT(first, points);
-  for (size_t d = static_cast<size_t>(l_.plan.grid.sharedAxes); d < l_.gridBounds.size(); ++d) {
+  for (size_t d = static_cast<size_t>(l_.plan.grid.sharedAxes); d < l_.gridBounds.size(); ++d)
     inner_.push_back(slot(l_.index(0)));
-    more = b_.CreateAnd(more, b_.CreateICmpSGT(l_.gridBounds[d], l_.index(0)));
-  }
   more_ = slot(more);
   point_ = slot(first);
   chunkInStep_ = slot(number(0));

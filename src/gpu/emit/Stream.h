@@ -43,8 +43,8 @@ class Stream {
 
   const StreamPlan& plan() const { return plan_; }
 
-  /// Before the first step. This block takes the points first, first + step, …, below `points`. Executed by the
-  /// computing threads.
+  /// Before the first step. This block takes the points first, first + step, …, below `points`, which is 0 if one of
+  /// the other axes is empty. Executed by the computing threads.
   void begin(Reg first, Reg points, Reg step);
   /// Initialises the mbarriers. Executed by all threads of the block; contains a barrier.
   void initMbarriers();
