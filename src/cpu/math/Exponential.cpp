@@ -79,8 +79,8 @@ Lanes expByExp2(Lanes x) {
 }
 
 Lanes exp(Lanes operand) {
-  if (hasWideLanes(operand)) return bySixteen(operand, expByTable);
   if (isForNvidia(operand.code())) return expByExp2(operand);
+  if (hasWideLanes(operand)) return bySixteen(operand, expByTable);
   const Lanes x = atMost(atLeast(operand, kMinExpArgument), 88.8);
   const Reduced reduced = reduce(x);
   const Lanes r = reduced.remainder;
@@ -125,9 +125,9 @@ Range rangeOf(Lanes x) {
 }
 
 Lanes exp2(Lanes operand) {
-  if (hasWideLanes(operand)) return bySixteen(operand, exp2ByTable);
   const Range range = rangeOf(operand);
   if (isForNvidia(operand.code())) return exp2OfNvidia(operand, range == Range::any);
+  if (hasWideLanes(operand)) return bySixteen(operand, exp2ByTable);
   const Lanes x = atMost(range == Range::normal ? operand : atLeast(operand, kMinExp2Argument), 128.25);
   const Lanes rounded = x + kRound;
   const Lanes f = x - (rounded - kRound);
