@@ -17,6 +17,8 @@ constexpr float kMasked = -std::numeric_limits<float>::infinity(), kLowest = std
 /// processors.
 constexpr float kNegligible = -100;
 constexpr float kLog2E = 1.44269504f;
+/// Rows of the smallest block on the diagonal that is cut into parts. Chosen, not measured.
+constexpr int64_t kLeastCut = 256;
 
 void check(const ArrayType& q, const ArrayType& k, const AttentionOptions& o) {
   const bool fits = q.shape.size() == 4 && k.shape.size() == 4 && q.shape[0] == k.shape[0] &&
@@ -61,7 +63,8 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
 
   // A square block on the diagonal is cut into up to four parts: rows against the keys up to their last one.
   const int64_t part_rows = std::max<int64_t>(64, bq / 4);
-  const int64_t parts = causal && bq == bk && keys % bk == 0 && bq % part_rows == 0 ? bq / part_rows : 1;
+  const bool cuts = causal && bq == bk && bq >= kLeastCut && keys % bk == 0 && bq % part_rows == 0;
+  const int64_t parts = cuts ? bq / part_rows : 1;
 
   const bool whole = k_steps == 1;  // all keys at once: nothing to carry from step to step
 

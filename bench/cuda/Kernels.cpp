@@ -98,7 +98,7 @@ void addAttention(int64_t size, int64_t length, bool causal) {
          {{"batch", batch}, {"heads", heads}, {"length", length}, {"size", size}, {"causal", causal}});
   const ArrayType q{bf16, {batch, heads, length, size}};
   const Array array = typed(q.dtype, q.shape);
-  for (const auto& [bq, bk] : {std::pair<int64_t, int64_t>{128, 128}, {64, 128}, {128, 64}, {64, 64}})
+  for (const auto& [bq, bk] : {std::pair<int64_t, int64_t>{128, 128}, {256, 64}, {64, 128}, {128, 64}, {64, 64}})
     choose(joined({bq, bk}), flash_attention_call(q, q, {.causal = causal, .block_q = bq, .block_k = bk}),
            {array, array, array}, q);
 }

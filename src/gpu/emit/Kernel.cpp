@@ -75,6 +75,7 @@ class DeviceKernelEmitter final : StreamSource {
     NativeResult ok;
     l_.loop(first, points, step, [&](Reg point) {
       indices_ = indicesOf(point);
+      if (l_.stream) stream_.enterPoint(point);
       ok = plan_.runs ? runOfSteps() : grid(static_cast<size_t>(shared()));
     });
     if (!ok) return ok;
@@ -97,6 +98,8 @@ class DeviceKernelEmitter final : StreamSource {
     k.streamed = static_cast<int>(plan_.stream.products.size());
     k.stages = plan_.stream.stages;
     k.stageBytes = plan_.stream.stageBytes;
+    k.residentBytes = plan_.stream.residentBytes;
+    k.turns = plan_.stream.turns;
     k.sharedBytes = plan_.stageBytes + l_.sharedUsed();
     k.workspaceBytes = l_.workspaceUsed();
     k.sharedBounds.assign(signature().grid.begin(),
@@ -337,7 +340,7 @@ class DeviceKernelEmitter final : StreamSource {
 
   /// The loops over the axes from d on.
   NativeResult grid(size_t d) {
-    if (d == rank()) return step();
+    if (d == rank()) return stepIfNeeded();
     return loopOver(d, l_.index(0), l_.gridBounds[d], [&] { return grid(d + 1); });
   }
 
@@ -357,6 +360,20 @@ class DeviceKernelEmitter final : StreamSource {
     const auto run = runAt(indices_[axis]);
     if (!run) return tl::unexpected(run.error());
     return loopOver(axis, run->begin, run->end, [&] { return grid(axis + 1); });
+  }
+
+  /// The step, unless it does nothing.
+  NativeResult stepIfNeeded() {
+    if (plan_.stepConditions.empty()) return step();
+    Reg needed = b_.getFalse();
+    for (mlir::Value condition : plan_.stepConditions) {
+      const auto one = scalarAt(condition, indices_);
+      if (!one) return tl::unexpected(one.error());
+      needed = b_.CreateOr(needed, *one);
+    }
+    NativeResult ok;
+    ifUniform(needed, [&] { ok = step(); });
+    return ok;
   }
 
   NativeResult step() {
@@ -436,6 +453,7 @@ class DeviceKernelEmitter final : StreamSource {
 
   // ---- services for the stream (StreamSource)
 
+  std::span<const Reg> currentIndices() override { return indices_; }
   const View& array(size_t block) override { return arrays_[block]; }
   const Shape& bounds(size_t block) override { return arguments_.windowOf(block)->bounds; }
   tl::expected<std::vector<Reg>, cpu::Unsupported> blockAt(size_t block, std::span<const Reg> indices) override {

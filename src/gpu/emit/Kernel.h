@@ -29,6 +29,8 @@ struct DeviceKernel {
   int barriers = 0;                        ///< number of barriers in the code
   int streamed = 0, stages = 0;            ///< products whose operands are prefetched across grid steps; their stages
   int64_t stageBytes = 0;                  ///< bytes of such a stage
+  int64_t residentBytes = 0;               ///< bytes of operands that are copied once per point
+  int turns = 0;                           ///< warp groups that issue products in turns; 0: they do not
   std::shared_ptr<const PrintOps> prints;  ///< null: the kernel prints nothing
   std::string sequentialReason;            ///< why grid axes run in order (cpu::ParallelPlan::reason)
   int allThreads() const { return threads + copyThreads; }

@@ -32,6 +32,10 @@ std::vector<Reg> indicesOfPoint(Builder& b, const PointOrder& order, std::span<c
     at[a] = b.CreateURem(point, bounds[a]);
     point = b.CreateUDiv(point, bounds[a]);
   }
+  if (order.largestFirst) {
+    const size_t last = order.axes.back();
+    at[last] = b.CreateSub(b.CreateSub(bounds[last], b.getInt64(1)), at[last]);
+  }
   return at;
 }
 

@@ -35,7 +35,8 @@ NativeResult lowerWaitingProduct(GpuLowering&, mlir::Operation& matmul);
 
 /// Lowers a product whose operands are staged in shared memory: one chunk of K is copied while earlier chunks are
 /// multiplied. `sums`: the thread's sums, to which products are added; null: tiles of the result are stored to memory.
-/// `stream`: copies the operands; may be null. `begins`: i1, the sums begin at 0; may be null.
-void emitTensorProduct(GpuLowering&, const ProductForm&, const ProductTile&, Reg sums, Stream* stream, Reg begins);
+/// `streamed`: how the stream copies the operands; null: it does not. `begins`: i1, the sums begin at 0; may be null.
+void emitTensorProduct(GpuLowering&, const ProductForm&, const ProductTile&, Reg sums, const StreamedProduct* streamed,
+                       Reg begins);
 
 }  // namespace smalti::gpu

@@ -15,38 +15,56 @@ Reg Stream::stageAt(Reg stage) {
                       b_.CreateMul(b_.CreateZExt(stage, b_.getInt64Ty()), l_.index(plan_.stageBytes)));
 }
 
-/// The `full` or `free` mbarrier of a stage.
-Reg Stream::mbarrier(bool full, Reg stage) {
-  Reg number = b_.CreateAdd(b_.CreateZExt(stage, b_.getInt64Ty()), l_.index(full ? 0 : plan_.stages));
+Reg Stream::mbarrier(StreamMbarrier kind, Reg i) {
+  Reg number = b_.CreateAdd(b_.CreateZExt(i, b_.getInt64Ty()), l_.index(plan_.firstMbarrier(kind)));
   return b_.CreateGEP(
       b_.getInt8Ty(), l_.sharedBase,
       b_.CreateAdd(l_.index(plan_.mbarriersAt()), b_.CreateMul(number, l_.index(StreamPlan::kMbarrierBytes))));
+}
+/// Waits until the phase of this parity has ended.
+void Stream::waitFor(Reg mbarrier, Reg parity) {
+  auto *wait = llvm::BasicBlock::Create(b_.getContext(), "wait", l_.function),
+       *after = llvm::BasicBlock::Create(b_.getContext(), "full", l_.function);
+  b_.CreateBr(wait);
+  b_.SetInsertPoint(wait);
+  b_.CreateCondBr(l_.device.mbarrierTest(b_, mbarrier, parity), after, wait);
+  b_.SetInsertPoint(after);
 }
 /// The address of a word in shared memory that becomes 1 when the block ends early.
 Reg Stream::ended() {
   return b_.CreateConstInBoundsGEP1_64(
       b_.getInt8Ty(), l_.sharedBase,
-      static_cast<uint64_t>(plan_.mbarriersAt() + 2 * plan_.stages * StreamPlan::kMbarrierBytes));
+      static_cast<uint64_t>(plan_.mbarriersAt() + plan_.mbarriers() * StreamPlan::kMbarrierBytes));
 }
 void Stream::endEarly() {
   // If products were in flight at the end of the kernel, ptxas would serialise all of them (its warning C7518).
   if (plan_.pendingAcrossSteps && !copies_) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
+  if (!copies_) endTurn();
   b_.CreateStore(b_.getInt32(1), ended(), true);
 }
 
-void Stream::advanceState(const PipelineState& t) {
+/// To the next of `count` stages or buffers.
+void Stream::advanceState(const PipelineState& t, int count) {
   Reg next = b_.CreateAdd(get(t.stage), number(1));
-  Reg wraps = b_.CreateICmpEQ(next, number(plan_.stages));
+  Reg wraps = b_.CreateICmpEQ(next, number(count));
   b_.CreateStore(b_.CreateSelect(wraps, number(0), next), t.stage);
   b_.CreateStore(b_.CreateXor(get(t.parity), b_.CreateZExt(wraps, b_.getInt32Ty())), t.parity);
 }
 
 void Stream::initMbarriers() {
+  const int warps = l_.plan.threads / kWarp;
   l_.byOneThread([&] {
     for (int s = 0; s < plan_.stages; ++s) {
-      l_.device.mbarrierInit(b_, mbarrier(true, number(s)), 1);
-      l_.device.mbarrierInit(b_, mbarrier(false, number(s)), l_.plan.threads / kWarp);
+      l_.device.mbarrierInit(b_, mbarrier(StreamMbarrier::full, number(s)), 1);
+      l_.device.mbarrierInit(b_, mbarrier(StreamMbarrier::free, number(s)), warps);
     }
+    if (!plan_.residents.empty())
+      for (int s = 0; s < StreamPlan::kResidentBuffers; ++s) {
+        l_.device.mbarrierInit(b_, mbarrier(StreamMbarrier::residentFull, number(s)), 1);
+        l_.device.mbarrierInit(b_, mbarrier(StreamMbarrier::residentFree, number(s)), warps);
+      }
+    for (int g = 0; g < plan_.turns; ++g)
+      l_.device.mbarrierInit(b_, mbarrier(StreamMbarrier::turn, number(g)), warps / plan_.turns);
     b_.CreateStore(b_.getInt32(0), ended(), true);
     l_.device.publish(b_);
   });
@@ -55,8 +73,16 @@ void Stream::initMbarriers() {
 
 void Stream::begin(Reg first, Reg points, Reg step) {
   uses_ = {slot(number(0)), slot(number(0))};
+  residentUses_ = {slot(number(0)), slot(number(0))};
   lastStage_ = slot(number(0));
   hasUnreleasedStage_ = slot(b_.getFalse());
+  usedPoint_ = slot(l_.index(-1));
+  atPoint_ = slot(l_.index(-1));
+  if (plan_.turns) {
+    holdsTurn_ = slot(b_.getFalse());
+    // The first group need not wait, since the phase before the first one has ended.
+    turnParity_ = slot(b_.CreateZExt(b_.CreateICmpEQ(group(), number(0)), b_.getInt32Ty()));
+  }
   if (plan_.usesTma) return;
   beginCopies(first, points, step);
   for (int s = 0; s + 1 < plan_.stages; ++s) fetchNext();
@@ -74,6 +100,8 @@ void Stream::beginCopies(Reg first, Reg points, Reg step) {
   point_ = slot(first);
   chunkInStep_ = slot(number(0));
   fills_ = {slot(number(0)), slot(number(0))};
+  residentFills_ = {slot(number(0)), slot(number(0))};
+  filledPoint_ = slot(l_.index(-1));
   for (const StreamedProduct& p : plan_.products) {
     places_.emplace_back();
     needed_.push_back(p.condition ? slot(b_.getFalse()) : nullptr);
@@ -92,30 +120,32 @@ void Stream::beginCopies(Reg first, Reg points, Reg step) {
     runEnd_ = slot(l_.index(0));
     for (int a = 0; a < l_.plan.grid.sharedAxes; ++a) shared_.push_back(slot(l_.index(0)));
     l_.when(more, [&] { toRun(); });
-    more = get(more_, b_.getInt1Ty());
   }
-  l_.when(more, [&] {
-    lookUpBlocks();
-    if (hasConditions()) l_.when(b_.CreateNot(isNextChunkNeeded()), [&] { toNextNeededChunk(); });
-  });
+  toComputedStep();
 }
 
 bool Stream::hasConditions() const {
   return llvm::any_of(plan_.products, [](const StreamedProduct& p) { return p.condition != nullptr; });
 }
 
-/// i1: whether the step of the next chunk computes the chunk's product.
-Reg Stream::isNextChunkNeeded() {
-  Reg needed = b_.getFalse();
+int64_t Stream::chunksPerStep() const {
+  int64_t chunks = 0;
+  for (const StreamedProduct& p : plan_.products) chunks += p.chunks;
+  return chunks;
+}
+
+/// Makes this chunk the next one, or the first one after it whose product is computed in its step.
+void Stream::skipProducts(Reg chunk) {
   int64_t before = 0;
   for (size_t i = 0; i < plan_.products.size(); ++i) {
-    const int64_t chunks = plan_.products[i].chunks;
-    Reg isOfProduct = b_.CreateICmpULT(b_.CreateSub(get(chunkInStep_), number(before)), number(chunks));
-    Reg isComputed = needed_[i] ? get(needed_[i], b_.getInt1Ty()) : static_cast<Reg>(b_.getTrue());
-    needed = b_.CreateOr(needed, b_.CreateAnd(isOfProduct, isComputed));
-    before += chunks;
+    const int64_t end = before + plan_.products[i].chunks;
+    if (needed_[i]) {
+      Reg skips = b_.CreateAnd(b_.CreateICmpEQ(chunk, number(before)), b_.CreateNot(get(needed_[i], b_.getInt1Ty())));
+      chunk = b_.CreateSelect(skips, number(end), chunk);
+    }
+    before = end;
   }
-  return needed;
+  b_.CreateStore(chunk, chunkInStep_);
 }
 
 /// The indices of all grid axes in the step of the next chunk.
@@ -129,19 +159,30 @@ std::vector<Reg> Stream::indicesOfStep() {
   return indices;
 }
 
+/// i1: whether a step computes the product.
+tl::expected<Reg, cpu::Unsupported> Stream::isComputed(const StreamedProduct& p, std::span<const Reg> indices) {
+  return p.condition ? source_.scalarAt(p.condition, indices) : static_cast<Reg>(b_.getTrue());
+}
+
+/// Computes which products the step of the next chunk computes.
+void Stream::lookUpConditions() {
+  const std::vector<Reg> indices = indicesOfStep();
+  for (size_t i = 0; i < plan_.products.size(); ++i) {
+    if (!needed_[i]) continue;
+    const auto needed = isComputed(plan_.products[i], indices);
+    if (!needed) {
+      if (l_.status) l_.status = tl::unexpected(needed.error());
+      return;
+    }
+    b_.CreateStore(*needed, needed_[i]);
+  }
+}
+
 /// Computes where the operands begin in the step of the next chunk.
 void Stream::lookUpBlocks() {
   const std::vector<Reg> indices = indicesOfStep();
   for (size_t i = 0; i < plan_.products.size(); ++i) {
     const StreamedProduct& p = plan_.products[i];
-    if (p.condition) {
-      const auto needed = source_.scalarAt(p.condition, indices);
-      if (!needed) {
-        if (l_.status) l_.status = tl::unexpected(needed.error());
-        return;
-      }
-      b_.CreateStore(*needed, needed_[i]);
-    }
     for (size_t side = 0; side < 2; ++side) {
       const StreamedOperand* o = p.operand(side);
       if (!o) continue;
@@ -159,18 +200,6 @@ void Stream::lookUpBlocks() {
       for (size_t d = 0; d < place.size(); ++d) b_.CreateStore(b_.CreateTrunc((*starts)[d], b_.getInt32Ty()), place[d]);
     }
   }
-}
-
-/// Advances to the next chunk that is needed.
-void Stream::toNextNeededChunk() {
-  if (!hasConditions()) return toNextChunk();
-  auto *next = llvm::BasicBlock::Create(b_.getContext(), "walk", l_.function),
-       *after = llvm::BasicBlock::Create(b_.getContext(), "walked", l_.function);
-  b_.CreateBr(next);
-  b_.SetInsertPoint(next);
-  toNextChunk();
-  b_.CreateCondBr(b_.CreateAnd(get(more_, b_.getInt1Ty()), b_.CreateNot(isNextChunkNeeded())), next, after);
-  b_.SetInsertPoint(after);
 }
 
 /// Advances from the next chunk's point, which exists, to the first one at which a run begins, and to its first step.
@@ -198,32 +227,55 @@ void Stream::toRun() {
   b_.SetInsertPoint(after);
 }
 
-/// Advances by one chunk; the last grid axis is the fastest.
+/// Advances to the next step, if there is one; the last grid axis is the fastest.
+void Stream::toNextStep() {
+  Reg carries = b_.getTrue();
+  for (size_t d = inner_.size(); d-- > 0;) {
+    Reg i = b_.CreateAdd(get(inner_[d], b_.getInt64Ty()), b_.CreateZExt(carries, b_.getInt64Ty()));
+    Reg end = d == 0 && runEnd_ ? get(runEnd_, b_.getInt64Ty())
+                                : l_.gridBounds[static_cast<size_t>(l_.plan.grid.sharedAxes) + d];
+    carries = b_.CreateICmpEQ(i, end);
+    b_.CreateStore(b_.CreateSelect(carries, l_.index(0), i), inner_[d]);
+  }
+  Reg point = get(point_, b_.getInt64Ty());
+  point = b_.CreateSelect(carries, b_.CreateAdd(point, step_), point);
+  b_.CreateStore(point, point_);
+  Reg more = b_.CreateICmpSLT(point, points_);
+  b_.CreateStore(more, more_);
+  if (runEnd_) l_.when(b_.CreateAnd(more, carries), [&] { toRun(); });
+}
+
+/// Advances from this step, if there is one, to the first one that computes a product.
+void Stream::toComputedStep() {
+  if (!hasConditions()) {
+    b_.CreateStore(number(0), chunkInStep_);
+    l_.when(get(more_, b_.getInt1Ty()), [&] { lookUpBlocks(); });
+    return;
+  }
+  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, l_.function); };
+  auto *walk = block("walk"), *look = block("look"), *step = block("step"), *found = block("found"), *after = block("walked");
+  b_.CreateBr(walk);
+  b_.SetInsertPoint(walk);
+  b_.CreateCondBr(get(more_, b_.getInt1Ty()), look, after);
+  b_.SetInsertPoint(look);
+  lookUpConditions();
+  skipProducts(number(0));
+  b_.CreateCondBr(b_.CreateICmpEQ(get(chunkInStep_), number(chunksPerStep())), step, found);
+  b_.SetInsertPoint(step);
+  toNextStep();
+  b_.CreateBr(walk);
+  b_.SetInsertPoint(found);
+  lookUpBlocks();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+/// Advances to the next chunk that is needed.
 void Stream::toNextChunk() {
-  int64_t chunksPerStep = 0;
-  for (const StreamedProduct& p : plan_.products) chunksPerStep += p.chunks;
-  Reg next = b_.CreateAdd(get(chunkInStep_), number(1));
-  Reg stepEnds = b_.CreateICmpEQ(next, number(chunksPerStep));
-  b_.CreateStore(b_.CreateSelect(stepEnds, number(0), next), chunkInStep_);
-  l_.when(stepEnds, [&] {
-    Reg carries = b_.getTrue();
-    for (size_t d = inner_.size(); d-- > 0;) {
-      Reg i = b_.CreateAdd(get(inner_[d], b_.getInt64Ty()), b_.CreateZExt(carries, b_.getInt64Ty()));
-      Reg end = d == 0 && runEnd_ ? get(runEnd_, b_.getInt64Ty())
-                                  : l_.gridBounds[static_cast<size_t>(l_.plan.grid.sharedAxes) + d];
-      carries = b_.CreateICmpEQ(i, end);
-      b_.CreateStore(b_.CreateSelect(carries, l_.index(0), i), inner_[d]);
-    }
-    Reg point = get(point_, b_.getInt64Ty());
-    point = b_.CreateSelect(carries, b_.CreateAdd(point, step_), point);
-    b_.CreateStore(point, point_);
-    Reg more = b_.CreateICmpSLT(point, points_);
-    b_.CreateStore(more, more_);
-    if (runEnd_) {
-      l_.when(b_.CreateAnd(more, carries), [&] { toRun(); });
-      more = get(more_, b_.getInt1Ty());
-    }
-    l_.when(more, [&] { lookUpBlocks(); });
+  skipProducts(b_.CreateAdd(get(chunkInStep_), number(1)));
+  l_.when(b_.CreateICmpEQ(get(chunkInStep_), number(chunksPerStep())), [&] {
+    toNextStep();
+    toComputedStep();
   });
 }
 
@@ -267,69 +319,103 @@ void Stream::fetchNext() {
       Reg depth = b_.CreateMul(b_.CreateZExt(chunk, b_.getInt64Ty()), l_.index(p.tile.depth()));
       for (size_t side = 0; side < 2; ++side) {
         if (!p.operand(side)) continue;
-        Reg place =
-            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(side == 0 ? 0 : p.tile.lhsBytes));
+        Reg place = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to,
+                                                  static_cast<uint64_t>(side == 0 ? 0 : p.stagedBytes(0)));
         stageChunk(l_, operand(p, side, get(places_[i][side][0], b_.getPtrTy())), place, l_.index(0), depth);
       }
     });
-    advanceState(fills_);
-    toNextNeededChunk();
+    advanceState(fills_, plan_.stages);
+    toNextChunk();
   });
   l_.device.commitCopies(b_);
 }
 
 // ---- copies of boxes
 
-void Stream::copyBoxes(const StreamedProduct& p, size_t product, Reg chunk, Reg to, Reg full) {
-  l_.device.mbarrierExpect(b_, full, p.tile.stageBytes());
-  for (size_t side = 0; side < 2; ++side) {
-    if (!p.operand(side)) continue;
-    const StreamedOperand& o = *p.operand(side);
-    const TensorMap& map = plan_.maps[o.map];
-    const int64_t bytes = side == 0 ? p.tile.lhsBytes : p.tile.rhsBytes;
-    int64_t boxBytes = map.elementBytes;
-    for (const int64_t size : map.box) boxBytes *= size;
-    const size_t rank = map.box.size();  // boxes follow each other along the side
-    const int64_t sideStep = map.box[rank - 1 - o.sideDim];
-    for (int64_t i = 0; i * boxBytes < bytes; ++i) {
-      std::vector<Reg> at;
-      for (size_t d = rank; d-- > 0;) {
-        Reg start = get(places_[product][side][d]);
-        if (d == o.depthDim) start = b_.CreateAdd(start, b_.CreateMul(chunk, number(p.tile.depth())));
-        if (d == o.sideDim) start = b_.CreateAdd(start, number(i * sideStep));
-        at.push_back(start);
-      }
-      Reg place = b_.CreateConstInBoundsGEP1_64(
-          b_.getInt8Ty(), to, static_cast<uint64_t>((side == 0 ? 0 : p.tile.lhsBytes) + i * boxBytes));
-      l_.device.copyBox(b_, place, l_.tensorMap(o.map), at, full);
+/// Copies a chunk (i32) of an operand.
+void Stream::copyBoxes(size_t product, size_t side, Reg chunk, Reg to, Reg full) {
+  const StreamedProduct& p = plan_.products[product];
+  const StreamedOperand& o = *p.operand(side);
+  const TensorMap& map = plan_.maps[o.map];
+  int64_t boxBytes = map.elementBytes;
+  for (const int64_t size : map.box) boxBytes *= size;
+  const size_t rank = map.box.size();  // boxes follow each other along the side
+  const int64_t sideStep = map.box[rank - 1 - o.sideDim];
+  for (int64_t i = 0; i * boxBytes < p.chunkBytes(side); ++i) {
+    std::vector<Reg> at;
+    for (size_t d = rank; d-- > 0;) {
+      Reg start = get(places_[product][side][d]);
+      if (d == o.depthDim) start = b_.CreateAdd(start, b_.CreateMul(chunk, number(p.tile.depth())));
+      if (d == o.sideDim) start = b_.CreateAdd(start, number(i * sideStep));
+      at.push_back(start);
     }
+    Reg place = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(i * boxBytes));
+    l_.device.copyBox(b_, place, l_.tensorMap(o.map), at, full);
   }
 }
 
 void Stream::copyNext() {
   Reg stage = get(fills_.stage);
-  Reg to = stageAt(stage), full = mbarrier(true, stage);
-  forNextProduct([&](size_t i, Reg chunk) { copyBoxes(plan_.products[i], i, chunk, to, full); });
-  advanceState(fills_);
-  toNextNeededChunk();
+  Reg to = stageAt(stage), full = mbarrier(StreamMbarrier::full, stage);
+  forNextProduct([&](size_t i, Reg chunk) {
+    const StreamedProduct& p = plan_.products[i];
+    l_.device.mbarrierExpect(b_, full, p.stagedBytes());
+    for (size_t side = 0; side < 2; ++side) {
+      if (p.stagedBytes(side) == 0) continue;
+      copyBoxes(i, side, chunk,
+                b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(side == 0 ? 0 : p.stagedBytes(0))),
+                full);
+    }
+  });
+  advanceState(fills_, plan_.stages);
+  toNextChunk();
+}
+
+/// Waits for a stage or buffer to be free, or for the early end of the block. They are free at first, since the phase
+/// before the first one has ended.
+void Stream::waitToCopy(Reg mbarrier, Reg parity, llvm::BasicBlock* ended) {
+  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, l_.function); };
+  auto *wait = block("free"), *waitOn = block("wait"), *copy = block("copy");
+  Reg before = b_.CreateXor(parity, number(1));
+  b_.CreateBr(wait);
+  b_.SetInsertPoint(wait);
+  b_.CreateCondBr(l_.device.mbarrierTest(b_, mbarrier, before), copy, waitOn);
+  b_.SetInsertPoint(waitOn);
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateLoad(b_.getInt32Ty(), this->ended(), true), number(0)), wait, ended);
+  b_.SetInsertPoint(copy);
+}
+
+/// Copies the residents of the next chunk's point.
+void Stream::copyResidents(llvm::BasicBlock* ended) {
+  Reg buffer = get(residentFills_.stage);
+  waitToCopy(mbarrier(StreamMbarrier::residentFree, buffer), get(residentFills_.parity), ended);
+  Reg full = mbarrier(StreamMbarrier::residentFull, buffer);
+  l_.device.mbarrierExpect(b_, full, plan_.residentBytes);
+  for (const ResidentOperand& r : plan_.residents) {
+    const StreamedProduct& p = plan_.products[r.product];
+    for (int64_t chunk = 0; chunk < p.chunks; ++chunk) {
+      Reg to = b_.CreateAdd(b_.CreateMul(b_.CreateZExt(buffer, b_.getInt64Ty()), l_.index(plan_.residentBytes)),
+                            l_.index(plan_.residentsAt() + r.offset + chunk * p.chunkBytes(r.side)));
+      copyBoxes(r.product, r.side, number(chunk), b_.CreateGEP(b_.getInt8Ty(), l_.sharedBase, to), full);
+    }
+  }
+  b_.CreateStore(get(point_, b_.getInt64Ty()), filledPoint_);
+  advanceState(residentFills_, StreamPlan::kResidentBuffers);
 }
 
 void Stream::copyAll(Reg first, Reg points, Reg step) {
   copies_ = true;
   beginCopies(first, points, step);
   const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, l_.function); };
-  auto *header = block("item"), *wait = block("free"), *waitOn = block("wait"), *copy = block("copy"),
-       *after = block("copied");
+  auto *header = block("item"), *copy = block("chunk"), *after = block("copied");
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
-  b_.CreateCondBr(get(more_, b_.getInt1Ty()), wait, after);
-  // Stages are free at first, since the phase before the first one has ended.
-  b_.SetInsertPoint(wait);
-  Reg parity = b_.CreateXor(get(fills_.parity), number(1));
-  b_.CreateCondBr(l_.device.mbarrierTest(b_, mbarrier(false, get(fills_.stage)), parity), copy, waitOn);
-  b_.SetInsertPoint(waitOn);
-  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateLoad(b_.getInt32Ty(), ended(), true), number(0)), wait, after);
+  b_.CreateCondBr(get(more_, b_.getInt1Ty()), copy, after);
   b_.SetInsertPoint(copy);
+  if (!plan_.residents.empty())
+    l_.when(b_.CreateICmpNE(get(filledPoint_, b_.getInt64Ty()), get(point_, b_.getInt64Ty())),
+            [&] { copyResidents(after); });
+  waitToCopy(mbarrier(StreamMbarrier::free, get(fills_.stage)), get(fills_.parity), after);
   copyNext();
   b_.CreateBr(header);
   b_.SetInsertPoint(after);
@@ -337,6 +423,75 @@ void Stream::copyAll(Reg first, Reg points, Reg step) {
 }
 
 // ---- the computing threads
+
+void Stream::enterPoint(Reg point) {
+  if (!plan_.residents.empty()) b_.CreateStore(point, atPoint_);
+}
+
+void Stream::beginProduct() {
+  if (plan_.residents.empty()) return;
+  // At most one branch per product: the point's first product of all that are computed waits.
+  Reg point = get(atPoint_, b_.getInt64Ty()), last = get(usedPoint_, b_.getInt64Ty());
+  l_.when(b_.CreateICmpNE(point, last), [&] {
+    l_.when(b_.CreateICmpSGE(last, l_.index(0)), [&] {
+      l_.device.mbarrierArrive(b_, mbarrier(StreamMbarrier::residentFree, get(residentUses_.stage)));
+      advanceState(residentUses_, StreamPlan::kResidentBuffers);
+    });
+    b_.CreateStore(point, usedPoint_);
+    waitFor(mbarrier(StreamMbarrier::residentFull, get(residentUses_.stage)), get(residentUses_.parity));
+  });
+}
+
+Reg Stream::residentAt(const StreamedProduct& p, size_t side, Reg chunk) {
+  const ResidentOperand& r = plan_.residents[*p.operand(side)->resident];
+  Reg buffer = b_.CreateZExt(get(residentUses_.stage), b_.getInt64Ty());
+  Reg at = b_.CreateAdd(b_.CreateMul(buffer, l_.index(plan_.residentBytes)),
+                        b_.CreateMul(chunk, l_.index(p.chunkBytes(side))));
+  return b_.CreateGEP(b_.getInt8Ty(), l_.sharedBase, b_.CreateAdd(at, l_.index(plan_.residentsAt() + r.offset)));
+}
+
+/// i32: the number of this thread's warp group, which is the same in all threads of a warp.
+Reg Stream::group() {
+  return l_.device.sameInWarp(b_, b_.CreateUDiv(l_.thread, number(l_.plan.threads / plan_.turns)));
+}
+
+void Stream::beginTurn() {
+  if (!plan_.turns) return;
+  l_.when(b_.CreateNot(get(holdsTurn_, b_.getInt1Ty())), [&] {
+    Reg parity = get(turnParity_);
+    waitFor(mbarrier(StreamMbarrier::turn, group()), parity);
+    b_.CreateStore(b_.CreateXor(parity, number(1)), turnParity_);
+    b_.CreateStore(b_.getTrue(), holdsTurn_);
+  });
+}
+
+void Stream::endTurn() {
+  if (!holdsTurn_) return;
+  l_.when(get(holdsTurn_, b_.getInt1Ty()), [&] {
+    Reg next = b_.CreateAdd(group(), number(1));
+    next = b_.CreateSelect(b_.CreateICmpEQ(next, number(plan_.turns)), number(0), next);
+    l_.device.mbarrierArrive(b_, mbarrier(StreamMbarrier::turn, next));
+    b_.CreateStore(b_.getFalse(), holdsTurn_);
+  });
+}
+
+void Stream::endTurnUnlessContinued() {
+  if (!plan_.turns) return;
+  std::vector<Reg> indices(source_.currentIndices().begin(), source_.currentIndices().end());
+  indices.back() = b_.CreateAdd(indices.back(), l_.index(1));
+  Reg ends = b_.getFalse();
+  for (const StreamedProduct& p : plan_.products) {
+    if (!p.lhs) continue;
+    const auto computed = isComputed(p, indices);
+    if (!computed) {
+      if (l_.status) l_.status = tl::unexpected(computed.error());
+      return;
+    }
+    ends = b_.CreateOr(ends, *computed);
+  }
+  Reg isInPoint = b_.CreateICmpSLT(indices.back(), l_.gridBounds.back());
+  l_.when(b_.CreateNot(b_.CreateAnd(isInPoint, ends)), [&] { endTurn(); });
+}
 
 Reg Stream::next(bool forGroups) {
   Reg stage = get(uses_.stage);
@@ -347,26 +502,20 @@ Reg Stream::next(bool forGroups) {
     fetchNext();
     return stageAt(stage);
   }
-  auto *wait = llvm::BasicBlock::Create(b_.getContext(), "wait", l_.function),
-       *full = llvm::BasicBlock::Create(b_.getContext(), "full", l_.function);
-  Reg at = mbarrier(true, stage), parity = get(uses_.parity);
-  b_.CreateBr(wait);
-  b_.SetInsertPoint(wait);
-  b_.CreateCondBr(l_.device.mbarrierTest(b_, at, parity), full, wait);
-  b_.SetInsertPoint(full);
+  waitFor(mbarrier(StreamMbarrier::full, stage), get(uses_.parity));
   return stageAt(stage);
 }
 
 void Stream::advance() {
   b_.CreateStore(get(uses_.stage), lastStage_);
   b_.CreateStore(b_.getTrue(), hasUnreleasedStage_);
-  advanceState(uses_);
+  advanceState(uses_, plan_.stages);
 }
 
 void Stream::release() {
   if (!plan_.usesTma) return;
   l_.when(get(hasUnreleasedStage_, b_.getInt1Ty()),
-          [&] { l_.device.mbarrierArrive(b_, mbarrier(false, get(lastStage_))); });
+          [&] { l_.device.mbarrierArrive(b_, mbarrier(StreamMbarrier::free, get(lastStage_))); });
   b_.CreateStore(b_.getFalse(), hasUnreleasedStage_);
 }
 

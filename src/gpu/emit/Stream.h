@@ -11,6 +11,15 @@
 //
 //   additional thread:  for each chunk: wait for `free` of the stage; copy, which completes `full`
 //   computing threads:  for each chunk: wait for `full`; multiply; arrive at `free`
+//
+// Operands that are the same in all steps of a point (StreamPlan::residents) have buffers of their own, with mbarriers
+// like those of stages, which are filled at the first chunk of each point.
+//
+// If warp groups take turns (StreamPlan::turns), only the group whose turn it is issues products. Otherwise, groups that
+// begin at the same time would wait for the tensor cores at the same time, and the tensor cores for them:
+//
+//   group 0:  issue | compute with registers | issue | compute …
+//   group 1:        | issue | compute with registers | issue …
 #pragma once
 
 #include "gpu/emit/BlockRunCode.h"
@@ -26,6 +35,8 @@ class StreamSource {
   virtual ~StreamSource() = default;
   /// The indices of a point of the launch, by grid axis: of the shared axes, and where its run would begin.
   virtual std::vector<Reg> indicesOf(Reg point) = 0;
+  /// The indices of all grid axes in the step that is being emitted.
+  virtual std::span<const Reg> currentIndices() = 0;
   /// The run that begins at the last of these indices (LaunchPlan::runs).
   virtual tl::expected<BlockRun, cpu::Unsupported> runAt(Reg step) = 0;
   /// The first element of an input's block at a step, by dimension of its array. `indices`: of all grid axes.
@@ -53,6 +64,19 @@ class Stream {
   /// Before the block ends early. Executed by all computing threads, or by the copying one.
   void endEarly();
 
+  /// Tells that the computing threads are at this point of the launch.
+  void enterPoint(Reg point);
+  /// Before the first chunk of a product: waits for the point's residents.
+  void beginProduct();
+  /// Where a chunk (i64) of a resident operand begins.
+  Reg residentAt(const StreamedProduct&, size_t side, Reg chunk);
+
+  /// Waits until it is the turn of this warp group, if groups take turns and its turn has not begun.
+  void beginTurn();
+  void endTurn();
+  /// Ends the turn after the last product of a step, unless a product of the point's next step ends it.
+  void endTurnUnlessContinued();
+
   /// Waits for the next chunk and returns its stage. `forGroups`: products of warp groups read it.
   Reg next(bool forGroups);
   /// Ends the use of that chunk, whose stage is then released by `release`.
@@ -70,20 +94,28 @@ class Stream {
   Reg slot(Reg value);
   Reg number(int64_t i) { return b_.getInt32(static_cast<uint32_t>(i)); }
   Reg stageAt(Reg number);
-  Reg mbarrier(bool full, Reg stage);
+  Reg mbarrier(StreamMbarrier kind, Reg number);
+  void waitFor(Reg mbarrier, Reg parity);
   Reg ended();
-  void advanceState(const PipelineState&);
+  void advanceState(const PipelineState&, int count);
+  Reg group();
   void beginCopies(Reg first, Reg points, Reg step);
   void fetchNext();
   void copyNext();
-  void copyBoxes(const StreamedProduct&, size_t product, Reg chunk, Reg to, Reg full);
+  void copyBoxes(size_t product, size_t side, Reg chunk, Reg to, Reg full);
+  void waitToCopy(Reg mbarrier, Reg parity, llvm::BasicBlock* ended);
+  void copyResidents(llvm::BasicBlock* ended);
   void forNextProduct(const std::function<void(size_t, Reg chunk)>&);
   std::vector<Reg> indicesOfStep();
+  tl::expected<Reg, cpu::Unsupported> isComputed(const StreamedProduct&, std::span<const Reg> indices);
+  void lookUpConditions();
   void lookUpBlocks();
-  void toNextNeededChunk();
   void toNextChunk();
+  void toNextStep();
+  void toComputedStep();
   void toRun();
-  Reg isNextChunkNeeded();
+  void skipProducts(Reg chunk);
+  int64_t chunksPerStep() const;
   bool hasConditions() const;
   StagedOperand operand(const StreamedProduct&, size_t side, Reg base);
 
@@ -95,7 +127,10 @@ class Stream {
   // Slots. Of the next chunk to be copied: whether there is one, its point, and its number in its step. Of the last
   // chunk that was multiplied: its stage, and whether that has to be released.
   Reg more_ = nullptr, point_ = nullptr, chunkInStep_ = nullptr, lastStage_ = nullptr, hasUnreleasedStage_ = nullptr;
-  PipelineState fills_, uses_;
+  PipelineState fills_, uses_, residentFills_, residentUses_;
+  // Slots: the point whose residents have been copied, or have been waited for; the point of the computing threads.
+  Reg filledPoint_ = nullptr, usedPoint_ = nullptr, atPoint_ = nullptr;
+  Reg holdsTurn_ = nullptr, turnParity_ = nullptr;  ///< slots; the parity of the next turn
   bool copies_ = false;     ///< the code that is emitted belongs to the copying thread
   std::vector<Reg> inner_;  ///< slots: indices of the other grid axes, of the next chunk to be copied
   /// Slots, if the axis of inner_[0] is divided into runs: its end, and the indices of the shared axes.

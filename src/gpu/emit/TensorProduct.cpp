@@ -23,7 +23,8 @@ constexpr int64_t kSteps = kRowBytes / ProductTile::kStepBytes;  ///< instructio
 
 class TensorProduct {
  public:
-  TensorProduct(GpuLowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, Stream* stream, Reg begins)
+  TensorProduct(GpuLowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, const StreamedProduct* streamed,
+                Reg begins)
       : l_(l),
         b_(l.b),
         p_(p),
@@ -33,7 +34,8 @@ class TensorProduct {
         lhs_(operand(p.lhs, p.dims.lhsFree, p.dims.lhsContracting, p.m(), tile.rows(), tile.unit)),
         rhs_(operand(p.rhs, p.dims.rhsFree, p.dims.rhsContracting, p.n(), tile.columns(), tile.unit)),
         chunks_((p.k() + tile.depth() - 1) / tile.depth()),
-        stream_(stream),
+        stream_(streamed ? l.stream : nullptr),
+        streamed_(streamed),
         begins_(begins) {}
 
   void run() {
@@ -116,6 +118,8 @@ class TensorProduct {
   /// chunk.
   void streamed() {
     const bool overlaps = groups() && stream_->plan().usesTma;
+    stream_->beginProduct();
+    stream_->beginTurn();
     forChunks([&](Reg chunk) {
       multiply(stream_->next(groups()), chunk);
       if (overlaps) {
@@ -129,8 +133,11 @@ class TensorProduct {
       stream_->release();
     });
     if (!overlaps || stream_->plan().pendingAcrossSteps) return;
+    const bool isComputed = !p_.left.empty();  // its left operand, in registers
+    if (!isComputed) stream_->endTurn();
     l_.device.groupWait(b_, 0, sums_, t_.sums(), sumOf(t_.dtype));
     stream_->release();
+    if (isComputed) stream_->endTurnUnlessContinued();
   }
 
   /// The loop over chunks is unrolled if the left operand is in registers, which cannot be indexed.
@@ -141,14 +148,25 @@ class TensorProduct {
 
   bool groups() const { return t_.unit == ProductUnit::warpGroups; }
 
+  /// Where the operands of a chunk begin: in its stage, or among the residents.
+  Reg leftIn(Reg stage, Reg chunk) { return isResident(0) ? stream_->residentAt(*streamed_, 0, chunk) : stage; }
+  Reg rightIn(Reg stage, Reg chunk) {
+    if (isResident(1)) return stream_->residentAt(*streamed_, 1, chunk);
+    const int64_t left = isResident(0) ? 0 : t_.lhsBytes;
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), stage, static_cast<uint64_t>(left));
+  }
+  bool isResident(size_t side) const {
+    return streamed_ && streamed_->operand(side) && streamed_->operand(side)->resident;
+  }
+
   void multiply(Reg from, Reg chunk) {
     switch (t_.unit) {
       case ProductUnit::warpGroups:
         return multiplyByGroups(from, chunk);
       case ProductUnit::warps:
-        return multiplyByWarps(from);
+        return multiplyByWarps(leftIn(from, chunk), rightIn(from, chunk));
       case ProductUnit::threads:
-        return multiplyByThreads(from);
+        return multiplyByThreads(leftIn(from, chunk), rightIn(from, chunk));
     }
   }
 
@@ -190,8 +208,8 @@ class TensorProduct {
     l_.device.groupBegin(b_);
     // 64 rows have the same size in both orders: as 64 rows along K, or as one matrix.
     constexpr int64_t kRowsBytes = kRows * kRowBytes;
-    Reg left = placeOfWarp(from, b_.CreateMul(group, number(kRowsBytes))),
-        right = placeOfWarp(from, number(t_.lhsBytes));
+    Reg left = placeOfWarp(leftIn(from, chunk), b_.CreateMul(group, number(kRowsBytes))),
+        right = placeOfWarp(rightIn(from, chunk), number(0));
     for (int64_t i = 0; i < t_.fragmentsM; ++i)
       for (int64_t k = 0; k < kSteps; ++k) {
         const GroupOperand rhs{right, k * step(rhs_)};
@@ -216,8 +234,7 @@ class TensorProduct {
     return b_.CreateGEP(b_.getInt8Ty(), l_.sharedBase, b_.CreateZExt(at, b_.getInt64Ty()));
   }
 
-  void multiplyByWarps(Reg from) {
-    Reg right = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(t_.lhsBytes));
+  void multiplyByWarps(Reg from, Reg right) {
     for (int64_t k = 0; k < kSteps; ++k) {
       std::vector<std::array<Reg, 4>> left;
       for (int64_t i = 0; i < t_.fragmentsM; ++i)
@@ -240,8 +257,7 @@ class TensorProduct {
   }
 
   /// Each thread has two rows of each fragment, which are eight apart, and two neighbouring columns.
-  void multiplyByThreads(Reg from) {
-    Reg right = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), from, static_cast<uint64_t>(t_.lhsBytes));
+  void multiplyByThreads(Reg from, Reg right) {
     Reg row = b_.CreateUDiv(lane_, number(4)), column = b_.CreateMul(b_.CreateURem(lane_, number(4)), number(2));
     std::vector<Reg> rows, columns;
     for (int64_t i = 0; i < t_.fragmentsM; ++i)
@@ -355,15 +371,16 @@ class TensorProduct {
   StagedOperand lhs_, rhs_;
   int64_t chunks_;
   Stream* stream_;  ///< null: the stages are this product's own
+  const StreamedProduct* streamed_;
   Reg begins_;      ///< i1: the sums begin at 0 instead of their values; null: never
   Reg lane_ = nullptr, down_ = nullptr, across_ = nullptr;
 };
 
 }  // namespace
 
-void emitTensorProduct(GpuLowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, Stream* stream,
-                       Reg begins) {
-  TensorProduct(l, p, tile, sums, stream, begins).run();
+void emitTensorProduct(GpuLowering& l, const ProductForm& p, const ProductTile& tile, Reg sums,
+                       const StreamedProduct* streamed, Reg begins) {
+  TensorProduct(l, p, tile, sums, streamed, begins).run();
 }
 
 }  // namespace smalti::gpu

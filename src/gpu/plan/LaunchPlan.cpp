@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "gpu/device/Primitives.h"
+#include "gpu/plan/StepConditions.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -66,8 +67,9 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
   plan.grid = std::move(*grid);
   plan.runs = parallel.runs;
   plan.products = planRegisters(package, architecture);
-  plan.order = planPoints(package, plan.grid, plan.runs.has_value(), plan.products);
-  plan.stream = planStream(package, plan.products, plan.grid, architecture);
+  plan.stream = planStream(package, plan.products, plan.grid, plan.runs.has_value(), architecture);
+  plan.order = planPoints(package, plan.grid, plan.runs.has_value(), plan.products, plan.stream);
+  plan.stepConditions = stepConditions(package, plan.grid);
   int64_t others = 0;
   for (const auto& [op, p] : plan.products.products)
     if (!plan.stream.find(op)) others = std::max(others, p.tile.stages * p.tile.stageBytes());

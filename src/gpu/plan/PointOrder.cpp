@@ -7,7 +7,9 @@
 
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
+#include "ir/facts/GridScalars.h"
 #include "ir/facts/IndexMaps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::gpu {
 namespace {
@@ -43,15 +45,73 @@ Changes changesAlong(const KernelPackage& package, size_t first, size_t second, 
   return bytes;
 }
 
+/// How many products some of the steps of a point compute; absent: that is not known at compile time. `indices`: of
+/// all grid axes, of which those of the point are set.
+std::optional<int64_t> productsOf(const KernelPackage& package, const cpu::GridPlan& grid, const StreamPlan& stream,
+                                  std::vector<int64_t> indices) {
+  constexpr int64_t kSteps = 8;  // evenly distributed among the steps of the point
+  mlir::func::FuncOp kernel(package.kernelFunction());
+  const std::vector<int64_t>& bounds = package.signature.grid;
+  int64_t steps = 1, products = 0;
+  for (size_t a = static_cast<size_t>(grid.sharedAxes); a < bounds.size(); ++a) steps *= bounds[a];
+  for (int64_t sample = 0; sample < kSteps; ++sample) {
+    int64_t step = (2 * sample + 1) * steps / (2 * kSteps);
+    for (size_t a = bounds.size(); a-- > static_cast<size_t>(grid.sharedAxes);) {
+      indices[a] = step % bounds[a];
+      step /= bounds[a];
+    }
+    llvm::DenseMap<mlir::Value, int64_t> known;
+    for (unsigned a = 0; a < indices.size(); ++a) known[kernel.getArgument(a)] = indices[a];
+    for (const StreamedProduct& p : stream.products) {
+      const auto computed = p.condition ? valueOf(p.condition, known) : 1;
+      if (!computed) return std::nullopt;
+      products += *computed != 0;
+    }
+  }
+  return products;
+}
+
+/// The axis along which points have the most different numbers of products, and whether the numbers increase.
+struct UnevenAxis {
+  size_t axis = 0;
+  bool increases = false;
+};
+std::optional<UnevenAxis> unevenAxis(const KernelPackage& package, const cpu::GridPlan& grid,
+                                     const StreamPlan& stream) {
+  const std::vector<int64_t>& bounds = package.signature.grid;
+  const bool isConditional =
+      std::ranges::any_of(stream.products, [](const StreamedProduct& p) { return p.condition != nullptr; });
+  // The sizes of dynamic axes are negative.
+  if (!isConditional || std::ranges::any_of(bounds, [](int64_t n) { return n < 1; })) return std::nullopt;
+  std::vector<int64_t> first(bounds.size(), 0);
+  const auto atFirst = productsOf(package, grid, stream, first);
+  std::optional<UnevenAxis> found;
+  int64_t most = 0;
+  for (size_t a = 0; atFirst && a < static_cast<size_t>(grid.sharedAxes); ++a) {
+    std::vector<int64_t> last = first;
+    last[a] = bounds[a] - 1;
+    const auto atLast = productsOf(package, grid, stream, last);
+    if (!atLast || std::abs(*atLast - *atFirst) <= most) continue;
+    most = std::abs(*atLast - *atFirst);
+    found = {a, *atLast > *atFirst};
+  }
+  return found;
+}
+
 }  // namespace
 
 PointOrder planPoints(const KernelPackage& package, const cpu::GridPlan& grid, bool hasRuns,
-                      const RegisterPlan& products) {
+                      const RegisterPlan& products, const StreamPlan& stream) {
   PointOrder order{.axes = grid.sharedOrder};
   std::optional<size_t> runs;
   if (hasRuns) order.axes.push_back(*(runs = static_cast<size_t>(grid.sharedAxes)));
   // Axes of size 1 come last.
   std::ranges::stable_partition(order.axes, [&](size_t a) { return package.signature.grid[a] != 1; });
+  if (const auto uneven = hasRuns ? std::nullopt : unevenAxis(package, grid, stream)) {
+    std::ranges::stable_partition(order.axes, [&](size_t a) { return a != uneven->axis; });
+    order.largestFirst = uneven->increases;
+    return order;
+  }
   if (products.products.empty() || order.axes.size() < 2) return order;
   const Changes bytes = changesAlong(package, order.axes[0], order.axes[1], runs);
   if (bytes.first <= 0 || bytes.second <= 0) return order;

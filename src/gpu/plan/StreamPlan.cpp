@@ -50,7 +50,7 @@ class StreamPlanner {
     if (op.getBlock() != body()) {
       auto branch = llvm::dyn_cast<mlir::scf::IfOp>(op.getParentOp());
       if (!branch || branch->getBlock() != body() || op.getBlock() != &branch.getThenRegion().front() ||
-          !isOfGrid(branch.getCondition()))
+          !isOfGrid(arguments_, branch.getCondition()))
         return std::nullopt;
       made.condition = branch.getCondition();
     }
@@ -66,6 +66,16 @@ class StreamPlanner {
     const int64_t depth = shapeOf(op.getOperand(0).getType())[static_cast<size_t>(d.lhsContracting[0])];
     made.chunks = (depth + planned.tile.depth() - 1) / planned.tile.depth();
     return made;
+  }
+
+  /// Whether the operand's block only depends on the grid axes whose points are shared, and there are other axes.
+  bool isSameInAllSteps(const StreamedOperand& o) const {
+    const IndexMapFacts map(arguments_.indexMap(*arguments_.windowOf(o.block)), arguments_.gridRank());
+    const auto first = static_cast<size_t>(grid_.sharedAxes);
+    if (first == arguments_.gridRank()) return false;
+    for (size_t axis = first; axis < arguments_.gridRank(); ++axis)
+      if (map.uses(axis)) return false;
+    return true;
   }
 
   /// Plans the tensor maps. False: not all operands can be copied as boxes.
@@ -86,21 +96,6 @@ class StreamPlanner {
 
  private:
   mlir::Block* body() const { return &arguments_.function().getBody().front(); }
-
-  /// Whether the scalar only depends on grid indices and scalar prefetch, so that it can be computed for later steps.
-  bool isOfGrid(mlir::Value v) const {
-    return isArithmeticOn(
-        v,
-        [&](mlir::BlockArgument argument) {
-          return argument.getOwner() == body() && argument.getArgNumber() < arguments_.gridRank();
-        },
-        [&](mlir::Operation& op) {
-          if (op.getBlock() != body()) return false;
-          if (!llvm::isa<mlir::memref::LoadOp>(op)) return true;
-          const auto role = arguments_.roleOf(op.getOperand(0));
-          return role && role->kind == ArgumentRole::scalarPrefetch && !mayBeWritten(op.getOperand(0));
-        });
-  }
 
   std::optional<StreamedOperand> operand(mlir::Operation& product, unsigned which, int64_t sideDim,
                                          int64_t depthDim) const {
@@ -192,8 +187,66 @@ void planThreads(StreamPlan& plan, const RegisterPlan& registers, const Architec
   plan.registers = {.copying = kCopying, .computing = (equal * all - kCopying * kGroup) / threads / kUnit * kUnit};
 }
 
+/// The operands that are the same block in all steps of a point. Each occupies two buffers, but no part of the stages.
+void planResidents(StreamPlan& plan, const StreamPlanner& planner) {
+  for (size_t i = 0; i < plan.products.size(); ++i)
+    for (const size_t side : {0, 1}) {
+      StreamedOperand* o = plan.products[i].operand(side);
+      if (!o || !planner.isSameInAllSteps(*o)) continue;
+      const auto isSame = [&](const ResidentOperand& r) {
+        const StreamedProduct& p = plan.products[r.product];
+        return p.operand(r.side)->block == o->block && p.operand(r.side)->map == o->map && p.chunks == plan.products[i].chunks &&
+               p.chunkBytes(r.side) == plan.products[i].chunkBytes(side);
+      };
+      const auto found = std::ranges::find_if(plan.residents, isSame);
+      o->resident = static_cast<size_t>(found - plan.residents.begin());
+      if (found != plan.residents.end()) continue;
+      plan.residents.push_back({i, side, plan.residentBytes});
+      plan.residentBytes += plan.products[i].chunks * plan.products[i].chunkBytes(side);
+    }
+}
+void dropResidents(StreamPlan& plan) {
+  plan.residents.clear();
+  plan.residentBytes = 0;
+  for (StreamedProduct& p : plan.products)
+    for (const size_t side : {0, 1})
+      if (StreamedOperand* o = p.operand(side)) o->resident.reset();
+}
+
+/// Plans as many stages as fit, up to a limit. `others`: bytes of other products' stages.
+void planStages(StreamPlan& plan, const Architecture& architecture, int64_t others) {
+  // If registers limit a multiprocessor to one block, it may have all of the shared memory. Chosen, not measured.
+  constexpr int64_t kMostStages = 8, kMostBytes = 192 << 10;
+  plan.stageBytes = 0;
+  for (const StreamedProduct& p : plan.products) plan.stageBytes = std::max(plan.stageBytes, p.stagedBytes());
+  if (plan.stageBytes == 0) return;
+  const int64_t left = architecture.sharedBytes - kOtherSharedBytes - others -
+                       StreamPlan::kResidentBuffers * plan.residentBytes;
+  const int64_t most = plan.registers.computing ? std::clamp<int64_t>(kMostBytes / plan.stageBytes, kMaxStages, kMostStages)
+                                                : kMaxStages;
+  plan.stages = static_cast<int>(std::clamp<int64_t>(left / plan.stageBytes, 0, most));
+}
+
+/// Warp groups take turns if a step computes something with registers between two products. A warp group begins its
+/// turn with a product whose left operand it has computed, and ends it when it has issued the first product of the next
+/// step. All chunks of these must fit into the stages, since other warp groups only read them in their turns.
+int turnsOf(const StreamPlan& plan, const RegisterPlan& registers, const Architecture& architecture) {
+  if (!plan.usesTma || !architecture.hasWgmma) return 0;
+  int64_t computed = 0, others = 0;
+  for (const StreamedProduct& p : plan.products) {
+    if (p.tile.unit != ProductUnit::warpGroups) return 0;
+    int64_t& most = p.lhs ? others : computed;
+    most = std::max(most, p.chunks);
+  }
+  const int groups = registers.threads / (4 * kWarp);
+  return groups > 1 && computed > 0 && others > 0 && computed + others <= plan.stages &&
+                 plan.products.size() == registers.products.size()
+             ? groups
+             : 0;
+}
+
 StreamPlan planStream(const KernelPackage& package, const RegisterPlan& registers, const cpu::GridPlan& grid,
-                      const Architecture& architecture, bool usesTma) {
+                      bool hasRuns, const Architecture& architecture, bool usesTma) {
   StreamPlan plan;
   const StreamPlanner planner(package, grid, usesTma);
   int64_t others = 0;  // bytes of the stages of products that are not streamed
@@ -203,16 +256,20 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
   });
   for (const auto& [op, p] : registers.products)
     if (!plan.find(op)) others = std::max(others, p.tile.stages * p.tile.stageBytes());
-  for (const StreamedProduct& p : plan.products) plan.stageBytes = std::max(plan.stageBytes, p.tile.stageBytes());
   if (plan.products.empty()) return plan;
-  plan.stages = static_cast<int>(
-      std::min<int64_t>(kMaxStages, (architecture.sharedBytes - kOtherSharedBytes - others) / plan.stageBytes));
-  if (plan.stages < 2) return {};
   plan.usesTma = usesTma && planner.planBoxes(plan);
   if (plan.usesTma) planThreads(plan, registers, architecture);
+  if (plan.usesTma && !hasRuns) planResidents(plan, planner);
+  planStages(plan, architecture, others);
+  if (!plan.residents.empty() && plan.stages < kMaxStages) {
+    dropResidents(plan);
+    planStages(plan, architecture, others);
+  }
+  if (plan.stages < 2) return {};
+  plan.turns = turnsOf(plan, registers, architecture);
   const StreamedProduct& first = plan.products.front();
   plan.pendingAcrossSteps = plan.usesTma && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
-                            registers.products.size() == 1 && !first.condition &&
+                            registers.products.size() == 1 && !first.condition && plan.residents.empty() &&
                             registers.products.find(first.product)->second.result == ProductResult::accumulated;
   return plan;
 }
@@ -225,11 +282,11 @@ const StreamedProduct* StreamPlan::find(mlir::Operation* op) const {
 }
 
 StreamPlan planStream(const KernelPackage& package, const RegisterPlan& registers, const cpu::GridPlan& grid,
-                      const Architecture& architecture) {
+                      bool hasRuns, const Architecture& architecture) {
   constexpr int kFirstWithBoxes = 90;
   if (architecture.version >= kFirstWithBoxes)
-    if (StreamPlan plan = planStream(package, registers, grid, architecture, true); plan.usesTma) return plan;
-  return planStream(package, registers, grid, architecture, false);
+    if (StreamPlan plan = planStream(package, registers, grid, hasRuns, architecture, true); plan.usesTma) return plan;
+  return planStream(package, registers, grid, hasRuns, architecture, false);
 }
 
 }  // namespace smalti::gpu

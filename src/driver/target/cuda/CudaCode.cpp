@@ -21,6 +21,10 @@ std::string launchText(const gpu::DeviceKernel& k) {
     text += fmt::format("  operands of {} are copied ahead over the steps of the grid: {} stages of {} bytes, by {}\n",
                         k.streamed == 1 ? std::string("a product") : fmt::format("{} products", k.streamed), k.stages,
                         term::grouped(k.stageBytes), k.copyThreads ? "an extra thread, in boxes" : "all threads");
+  if (k.residentBytes > 0)
+    text += fmt::format("  operands that are the same in all steps of a point are copied once: two buffers of {} bytes\n",
+                        term::grouped(k.residentBytes));
+  if (k.turns > 0) text += fmt::format("  {} warp groups issue products in turns\n", k.turns);
   if (k.registers.computing > 0)
     text += fmt::format(
         "  registers are shared out anew: {} to each of these threads, {} to each of {} others, of which one copies\n",
@@ -31,7 +35,9 @@ std::string launchText(const gpu::DeviceKernel& k) {
                                                    : fmt::format("the first {} grid axes", k.sharedBounds.size()),
                         k.order.group ? fmt::format(", ordered in groups of up to {} along axis {} by all of axis {}",
                                                     k.order.group, k.order.axes[0], k.order.axes[1])
-                                      : std::string());
+                        : k.order.largestFirst
+                            ? fmt::format(", those with most products, at the end of axis {}, first", k.order.axes.back())
+                            : std::string());
   if (k.hasRuns)
     text += fmt::format("  steps of grid axis {} that write the same blocks run in order in one block\n",
                         k.sharedBounds.size() - 1);
@@ -62,6 +68,9 @@ Result<CodeView> inspectCudaCode(const KernelPackage& kernel, const CodeRequest&
                   {"barriers", code->lowered.barriers},
                   {"point_axes", code->lowered.order.axes},
                   {"point_group", code->lowered.order.group},
+                  {"largest_first", code->lowered.order.largestFirst},
+                  {"resident_bytes", code->lowered.residentBytes},
+                  {"turns", code->lowered.turns},
                   {"runs_of_steps", code->lowered.hasRuns},
                   {"in_order", code->lowered.sequentialReason}};
   const auto ptxas = gpu::findTool("ptxas");

@@ -113,13 +113,13 @@ Shape sizesOf(const View& v, const Shape& dims) {
 
 NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm& p, const PlannedProduct& plan) {
   const mlir::Value result = op.getResult(0);
-  Stream* stream = l.plan.stream.find(&op) ? l.stream : nullptr;
+  const StreamedProduct* streamed = l.stream ? l.plan.stream.find(&op) : nullptr;
   // The product begins with a barrier, after which the operands that other threads have written are visible.
   if (plan.result == ProductResult::accumulated) {
     Reg begins = plan.begins ? l.scalar(plan.begins) : nullptr;
     if (plan.begins && !begins) return unsupported("a condition that device code does not follow");
     const GpuLowering::Fragment scratch = *l.registersOfMemory(l.ref(plan.scratch).memory);
-    emitTensorProduct(l, p, plan.tile, scratch.sums, stream, begins);
+    emitTensorProduct(l, p, plan.tile, scratch.sums, streamed, begins);
     GpuLowering::Fragment sum = scratch;
     sum.memory = View::kValue;
     sum.pending = false;  // whoever reads the scratch waits for its products
@@ -135,7 +135,7 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
                        [&](const ElementIndex& at) {
                          if (Reg first = l.element(start, at)) l.setElement(made, first);
                        });
-    emitTensorProduct(l, p, plan.tile, made.sums, stream, plan.beginsAtZero ? l.b.getTrue() : nullptr);
+    emitTensorProduct(l, p, plan.tile, made.sums, streamed, plan.beginsAtZero ? l.b.getTrue() : nullptr);
     l.setFragment(plan.start ? plan.sum : result, made);
     return l.status;
   }
