@@ -393,7 +393,8 @@ def test_attention_is_in_registers(run, kernel, products):
     module = ROOT / f"test/data/gpu/{kernel}.mlir"
     shown = run("show", module, *ATTENTION, "--target", "cuda:h100").stdout
     assert "and 0 of global memory for values, 1 barriers\n" in shown, shown
-    assert f"operands of {products} products are copied ahead over the steps of the grid: 4 stages of 24,576 bytes" in shown, shown
+    assert f"operands of {products} products are copied ahead over the steps of the grid: 4 stages of 16,384 bytes" in shown, shown
+    assert "the same in all steps of a point are copied once: two buffers of 8,192 bytes" in shown, shown
     ptx = run("show", module, *ATTENTION, "--target", "cuda:h100", "--stage", "ptx").stdout
     from_registers = re.findall(r"wgmma\.mma_async\S+ \{[^}]*\}, \{[^}]*\},", ptx)
     assert len(from_registers) == products // 2 * 8, "of 128 keys, 16 at a time"
@@ -410,6 +411,24 @@ def test_attention_agrees(run, tmp_path, kernel, gpu, seed):
         assert done.returncode == 0, done.stderr
     expected, got = (bf16_array(tmp_path / t / "out0.npy") for t in ("interpret", f"cuda-host:{gpu}"))
     np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
+
+
+@pytest.mark.parametrize("kernel, largest_first", [("attention_of_two_groups", False), ("attention_of_two_groups_causal", True)])
+def test_warp_groups_take_turns_in_attention(run, tmp_path, kernel, largest_first):
+    """Two warp groups compute blocks of 128 queries. Points of causal attention have different numbers of products."""
+    module = ROOT / f"test/data/gpu/{kernel}.mlir"
+    arrays = [a.replace("[1,2,128,64]", "[1,2,256,64]") for a in ATTENTION]
+    shown = run("show", module, *arrays, "--target", "cuda:h100", "--json")
+    assert shown.returncode == 0, shown.stdout
+    code = json.loads(shown.stdout)["kernels"][0]
+    assert (code["turns"], code["largest_first"], code["resident_bytes"]) == (2, largest_first, 128 * 128), code
+    assert "  2 warp groups issue products in turns\n" in run("show", module, *arrays, "--target", "cuda:h100").stdout
+    for seed in ("0", "3", "4"):
+        for target in ("interpret", "cuda-host"):
+            done = run("run", module, *arrays, "--fill", "random", "--seed", seed, "--target", target, "--out", target + seed)
+            assert done.returncode == 0, done.stderr
+        expected, got = (bf16_array(tmp_path / f"{t}{seed}" / "out0.npy") for t in ("interpret", "cuda-host"))
+        np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
 
 
 @pytest.mark.parametrize("lengths", [(300, 77), (0, 384), (1, 128)])

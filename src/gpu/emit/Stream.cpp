@@ -227,15 +227,17 @@ void Stream::toRun() {
   b_.SetInsertPoint(after);
 }
 
-/// Advances to the next step, if there is one; the last grid axis is the fastest.
-void Stream::toNextStep() {
-  Reg carries = b_.getTrue();
+/// Advances to the next step, if there is one; the last grid axis is the fastest. Returns i1: more than the index of
+/// that axis has changed.
+Reg Stream::toNextStep() {
+  Reg carries = b_.getTrue(), others = nullptr;
   for (size_t d = inner_.size(); d-- > 0;) {
     Reg i = b_.CreateAdd(get(inner_[d], b_.getInt64Ty()), b_.CreateZExt(carries, b_.getInt64Ty()));
     Reg end = d == 0 && runEnd_ ? get(runEnd_, b_.getInt64Ty())
                                 : l_.gridBounds[static_cast<size_t>(l_.plan.grid.sharedAxes) + d];
     carries = b_.CreateICmpEQ(i, end);
     b_.CreateStore(b_.CreateSelect(carries, l_.index(0), i), inner_[d]);
+    if (!others) others = carries;
   }
   Reg point = get(point_, b_.getInt64Ty());
   point = b_.CreateSelect(carries, b_.CreateAdd(point, step_), point);
@@ -243,6 +245,20 @@ void Stream::toNextStep() {
   Reg more = b_.CreateICmpSLT(point, points_);
   b_.CreateStore(more, more_);
   if (runEnd_) l_.when(b_.CreateAnd(more, carries), [&] { toRun(); });
+  return others ? others : b_.getTrue();
+}
+
+/// Moves the places of the operands by one index of the last axis (StreamPlan::stepsAlongLastAxis).
+void Stream::alongLastAxis() {
+  for (size_t i = 0; i < plan_.products.size(); ++i)
+    for (size_t side = 0; side < 2; ++side) {
+      const StreamedOperand* o = plan_.products[i].operand(side);
+      if (!o) continue;
+      for (const size_t d : o->alongLastAxis) {
+        Reg place = places_[i][side][d];
+        b_.CreateStore(b_.CreateAdd(get(place), number(source_.bounds(o->block)[d])), place);
+      }
+    }
 }
 
 /// Advances from this step, if there is one, to the first one that computes a product.
@@ -274,8 +290,11 @@ void Stream::toComputedStep() {
 void Stream::toNextChunk() {
   skipProducts(b_.CreateAdd(get(chunkInStep_), number(1)));
   l_.when(b_.CreateICmpEQ(get(chunkInStep_), number(chunksPerStep())), [&] {
-    toNextStep();
-    toComputedStep();
+    Reg others = toNextStep();
+    if (!plan_.stepsAlongLastAxis) return toComputedStep();
+    b_.CreateStore(number(0), chunkInStep_);
+    l_.when(b_.CreateNot(others), [&] { alongLastAxis(); });
+    l_.when(others, [&] { toComputedStep(); });
   });
 }
 

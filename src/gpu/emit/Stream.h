@@ -111,7 +111,8 @@ class Stream {
   void lookUpConditions();
   void lookUpBlocks();
   void toNextChunk();
-  void toNextStep();
+  Reg toNextStep();
+  void alongLastAxis();
   void toComputedStep();
   void toRun();
   void skipProducts(Reg chunk);

@@ -78,6 +78,20 @@ class StreamPlanner {
     return true;
   }
 
+  /// Whether the operand's block only moves by its size along the last grid axis, so that nothing has to be computed or
+  /// looked up; sets the dimensions in which it moves.
+  bool stepsAlongLastAxis(StreamedOperand& o) const {
+    const Window& window = *arguments_.windowOf(o.block);
+    const IndexMapFacts map(arguments_.indexMap(window), arguments_.gridRank());
+    const size_t last = arguments_.gridRank() - 1;
+    o.alongLastAxis.clear();
+    if (!map.uses(last)) return true;
+    if (window.elementIndexed || !map.onlyReturns(last)) return false;
+    for (size_t d = 0; d < map.coordinates().size(); ++d)
+      if (map.coordinates()[d].axes[last]) o.alongLastAxis.push_back(d);
+    return true;
+  }
+
   /// Plans the tensor maps. False: not all operands can be copied as boxes.
   bool planBoxes(StreamPlan& plan) const {
     std::vector<TensorMap> maps;
@@ -260,6 +274,11 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
   plan.usesTma = usesTma && planner.planBoxes(plan);
   if (plan.usesTma) planThreads(plan, registers, architecture);
   if (plan.usesTma && !hasRuns) planResidents(plan, planner);
+  plan.stepsAlongLastAxis = plan.usesTma && static_cast<size_t>(grid.sharedAxes) < package.signature.grid.size();
+  for (StreamedProduct& p : plan.products)
+    for (const size_t side : {0, 1})
+      if (StreamedOperand* o = p.operand(side))
+        plan.stepsAlongLastAxis = plan.stepsAlongLastAxis && !p.condition && planner.stepsAlongLastAxis(*o);
   planStages(plan, architecture, others);
   if (!plan.residents.empty() && plan.stages < kMaxStages) {
     dropResidents(plan);

@@ -44,6 +44,11 @@ TEST(Points, WithoutAGroupTheFirstAxisIsTheFastest) {
   EXPECT_EQ(visited({.axes = {0, 1}}, {2, 3}), expected);
 }
 
+TEST(Points, TheLargestComeFirst) {
+  const std::vector<Indices> expected{{0, 2}, {1, 2}, {0, 1}, {1, 1}, {0, 0}, {1, 0}};
+  EXPECT_EQ(visited({.axes = {0, 1}, .largestFirst = true}, {2, 3}), expected);
+}
+
 TEST(Points, GroupsAreAboutTheSameSize) {
   // 17 by groups of up to 16: 9 and 8.
   const std::vector<Indices> all = visited({.axes = {0, 1}, .group = 16}, {17, 5});
