@@ -85,13 +85,14 @@ Reg GpuLowering::slot(llvm::Type* type) {
 
 void GpuLowering::barrierNow() {
   if (hazards.none()) return;
+  if (stream) stream->endTurn();  // a warp group that waits for its turn does not reach the barrier
   device.barrier(b);
   hazards.clear();
 }
 
 void GpuLowering::touch(const MemorySet& allReads, const MemorySet& allWrites) {
   // Registers are not visible to other threads.
-  const auto isVisible = [&](int m) { return !registersOfMemory(m) && !owned_.contains(m); };
+  const auto isVisible = [&](int m) { return !registersOfMemory(m) && !unshared_.contains(m); };
   MemorySet reads, writes;
   for (const int m : allReads)
     if (isVisible(m)) reads.insert(m);

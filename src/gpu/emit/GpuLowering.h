@@ -121,8 +121,8 @@ class GpuLowering {
   /// Whether the view may point to shared memory instead of global memory.
   bool isShared(const View& v) const { return inShared_.contains(v.memory); }
   void noteShared(int memory) { inShared_.insert(memory); }
-  /// Each element of the memory is always accessed by the same thread, so that accesses need no barrier.
-  void noteOwned(int memory) { owned_.insert(memory); }
+  /// Accesses need no barrier, since nothing writes the memory, or each element is always accessed by the same thread.
+  void noteUnshared(int memory) { unshared_.insert(memory); }
   /// A stack slot of each thread, which the optimiser promotes to a register.
   Reg slot(llvm::Type*);
   const Liveness& liveness() const { return liveness_; }
@@ -272,7 +272,7 @@ class GpuLowering {
   std::map<std::pair<Shape, int64_t>, std::vector<ElementIndex>> inRegisters_;  ///< key: shape and length of runs
   llvm::DenseSet<mlir::Operation*> done_;
   llvm::DenseMap<mlir::Value, llvm::GlobalVariable*> constants_;
-  llvm::DenseSet<int> inShared_, owned_;
+  llvm::DenseSet<int> inShared_, unshared_;
   int64_t sharedPeak_ = 0;
   int nextMemory_ = 0;
 };

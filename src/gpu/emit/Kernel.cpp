@@ -17,6 +17,7 @@
 #include "ir/TpuOpsDebug.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsSync.h"
+#include "ir/facts/OpFamilies.h"
 #include "llvm/IR/Module.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -181,10 +182,14 @@ class DeviceKernelEmitter final : StreamSource {
     for (size_t i = 0; i < arguments_.numScalarPrefetch(); ++i, ++operand) {
       const mlir::Value ref = arguments_.scalarPrefetch(i);
       l_.setRef(ref, arrayView(operand, elementDType(ref.getType()), shapeOf(ref.getType()), l_.newMemory()));
+      if (!mayBeWritten(ref)) l_.noteUnshared(l_.ref(ref).memory);
     }
-    for (size_t i = 0; i < arguments_.numBlocks(); ++i, ++operand)
+    for (size_t i = 0; i < arguments_.numBlocks(); ++i, ++operand) {
       arrays_.push_back(
           arrayView(operand, elementDType(arguments_.block(i).getType()), arguments_.arrayOf(i).shape, memoryOf(i)));
+      if (i < arguments_.numInputs() && !arguments_.aliasedOutput(i) && !mayBeWritten(arguments_.block(i)))
+        l_.noteUnshared(arrays_[i].memory);
+    }
   }
 
   /// Of the additional threads, the first copies and the others do nothing; all of them return.
@@ -309,7 +314,7 @@ class DeviceKernelEmitter final : StreamSource {
       if (l_.isShared(w.buffer)) l_.noteShared(w.array.memory);
       w.buffer.memory = w.array.memory;
     }
-    if (!isAlias && isStoredWhole(plan, window, argument)) l_.noteOwned(w.array.memory);
+    if (!isAlias && isStoredWhole(plan, window, argument)) l_.noteUnshared(w.array.memory);
     if (plan.tracksBlock)
       for (size_t d = 0; d < window.bounds.size(); ++d) {
         w.lastBlock.push_back(l_.slot(b_.getInt64Ty()));

@@ -269,7 +269,8 @@ void Stream::toComputedStep() {
     return;
   }
   const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, l_.function); };
-  auto *walk = block("walk"), *look = block("look"), *step = block("step"), *found = block("found"), *after = block("walked");
+  auto *walk = block("walk"), *look = block("look"), *step = block("step"), *found = block("found"),
+       *after = block("walked");
   b_.CreateBr(walk);
   b_.SetInsertPoint(walk);
   b_.CreateCondBr(get(more_, b_.getInt1Ty()), look, after);
@@ -338,8 +339,8 @@ void Stream::fetchNext() {
       Reg depth = b_.CreateMul(b_.CreateZExt(chunk, b_.getInt64Ty()), l_.index(p.tile.depth()));
       for (size_t side = 0; side < 2; ++side) {
         if (!p.operand(side)) continue;
-        Reg place = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to,
-                                                  static_cast<uint64_t>(side == 0 ? 0 : p.stagedBytes(0)));
+        Reg place =
+            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(side == 0 ? 0 : p.stagedBytes(0)));
         stageChunk(l_, operand(p, side, get(places_[i][side][0], b_.getPtrTy())), place, l_.index(0), depth);
       }
     });
@@ -381,9 +382,10 @@ void Stream::copyNext() {
     l_.device.mbarrierExpect(b_, full, p.stagedBytes());
     for (size_t side = 0; side < 2; ++side) {
       if (p.stagedBytes(side) == 0) continue;
-      copyBoxes(i, side, chunk,
-                b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(side == 0 ? 0 : p.stagedBytes(0))),
-                full);
+      copyBoxes(
+          i, side, chunk,
+          b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(side == 0 ? 0 : p.stagedBytes(0))),
+          full);
     }
   });
   advanceState(fills_, plan_.stages);

@@ -15,8 +15,8 @@
 // Operands that are the same in all steps of a point (StreamPlan::residents) have buffers of their own, with mbarriers
 // like those of stages, which are filled at the first chunk of each point.
 //
-// If warp groups take turns (StreamPlan::turns), only the group whose turn it is issues products. Otherwise, groups that
-// begin at the same time would wait for the tensor cores at the same time, and the tensor cores for them:
+// If warp groups take turns (StreamPlan::turns), only the group whose turn it is issues products. Otherwise, groups
+// that begin at the same time would wait for the tensor cores at the same time, and the tensor cores for them:
 //
 //   group 0:  issue | compute with registers | issue | compute …
 //   group 1:        | issue | compute with registers | issue …
@@ -132,7 +132,7 @@ class Stream {
   // Slots: the point whose residents have been copied, or have been waited for; the point of the computing threads.
   Reg filledPoint_ = nullptr, usedPoint_ = nullptr, atPoint_ = nullptr;
   Reg holdsTurn_ = nullptr, turnParity_ = nullptr;  ///< slots; the parity of the next turn
-  bool copies_ = false;     ///< the code that is emitted belongs to the copying thread
+  bool copies_ = false;                             ///< the code that is emitted belongs to the copying thread
   std::vector<Reg> inner_;  ///< slots: indices of the other grid axes, of the next chunk to be copied
   /// Slots, if the axis of inner_[0] is divided into runs: its end, and the indices of the shared axes.
   Reg runEnd_ = nullptr;

@@ -23,8 +23,8 @@ constexpr int64_t kSteps = kRowBytes / ProductTile::kStepBytes;  ///< instructio
 
 class TensorProduct {
  public:
-  TensorProduct(GpuLowering& l, const ProductForm& p, const ProductTile& tile, Reg sums, const StreamedProduct* streamed,
-                Reg begins)
+  TensorProduct(GpuLowering& l, const ProductForm& p, const ProductTile& tile, Reg sums,
+                const StreamedProduct* streamed, Reg begins)
       : l_(l),
         b_(l.b),
         p_(p),
@@ -372,7 +372,7 @@ class TensorProduct {
   int64_t chunks_;
   Stream* stream_;  ///< null: the stages are this product's own
   const StreamedProduct* streamed_;
-  Reg begins_;      ///< i1: the sums begin at 0 instead of their values; null: never
+  Reg begins_;  ///< i1: the sums begin at 0 instead of their values; null: never
   Reg lane_ = nullptr, down_ = nullptr, across_ = nullptr;
 };
 

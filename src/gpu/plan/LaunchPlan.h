@@ -29,10 +29,10 @@ struct LaunchPlan {
                              ///< `storeBytes`
   int64_t storeBytes = 0;    ///< memory in which warps collect rows of results before they store them (emit/RowStore.h)
   cpu::GridPlan grid;        ///< the points of its shared axes are divided among blocks
-  std::optional<cpu::BlockRuns> runs;  ///< so are the runs of the next axis, a run at the point where it begins
-  PointOrder order;                    ///< the order of those points
+  std::optional<cpu::BlockRuns> runs;       ///< so are the runs of the next axis, a run at the point where it begins
+  PointOrder order;                         ///< the order of those points
   std::vector<mlir::Value> stepConditions;  ///< steps for which all are false do nothing (StepConditions.h)
-  std::string sequentialReason;        ///< why grid axes run in order (cpu::ParallelPlan::reason)
+  std::string sequentialReason;             ///< why grid axes run in order (cpu::ParallelPlan::reason)
 
   /// The number of grid axes whose points are divided among blocks.
   size_t pointAxes() const { return static_cast<size_t>(grid.sharedAxes) + (runs ? 1 : 0); }

@@ -19,8 +19,7 @@ std::vector<mlir::Value> stepConditions(const KernelPackage& package, const cpu:
     if (mlir::isPure(&op)) continue;
     auto branch = llvm::dyn_cast<mlir::scf::IfOp>(op);
     const bool hasElse = branch && branch.elseBlock() && !branch.elseBlock()->without_terminator().empty();
-    if (!branch || branch.getNumResults() > 0 || hasElse || !isOfGrid(arguments, branch.getCondition()))
-      return {};
+    if (!branch || branch.getNumResults() > 0 || hasElse || !isOfGrid(arguments, branch.getCondition())) return {};
     conditions.push_back(branch.getCondition());
   }
   return conditions;

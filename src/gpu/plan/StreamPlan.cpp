@@ -209,8 +209,8 @@ void planResidents(StreamPlan& plan, const StreamPlanner& planner) {
       if (!o || !planner.isSameInAllSteps(*o)) continue;
       const auto isSame = [&](const ResidentOperand& r) {
         const StreamedProduct& p = plan.products[r.product];
-        return p.operand(r.side)->block == o->block && p.operand(r.side)->map == o->map && p.chunks == plan.products[i].chunks &&
-               p.chunkBytes(r.side) == plan.products[i].chunkBytes(side);
+        return p.operand(r.side)->block == o->block && p.operand(r.side)->map == o->map &&
+               p.chunks == plan.products[i].chunks && p.chunkBytes(r.side) == plan.products[i].chunkBytes(side);
       };
       const auto found = std::ranges::find_if(plan.residents, isSame);
       o->resident = static_cast<size_t>(found - plan.residents.begin());
@@ -234,10 +234,11 @@ void planStages(StreamPlan& plan, const Architecture& architecture, int64_t othe
   plan.stageBytes = 0;
   for (const StreamedProduct& p : plan.products) plan.stageBytes = std::max(plan.stageBytes, p.stagedBytes());
   if (plan.stageBytes == 0) return;
-  const int64_t left = architecture.sharedBytes - kOtherSharedBytes - others -
-                       StreamPlan::kResidentBuffers * plan.residentBytes;
-  const int64_t most = plan.registers.computing ? std::clamp<int64_t>(kMostBytes / plan.stageBytes, kMaxStages, kMostStages)
-                                                : kMaxStages;
+  const int64_t left =
+      architecture.sharedBytes - kOtherSharedBytes - others - StreamPlan::kResidentBuffers * plan.residentBytes;
+  const int64_t most = plan.registers.computing
+                           ? std::clamp<int64_t>(kMostBytes / plan.stageBytes, kMaxStages, kMostStages)
+                           : kMaxStages;
   plan.stages = static_cast<int>(std::clamp<int64_t>(left / plan.stageBytes, 0, most));
 }
 

@@ -13,11 +13,11 @@ namespace smalti::gpu {
 
 /// An operand of a product that is the whole block of an input.
 struct StreamedOperand {
-  size_t block = 0;                  ///< number of the input (KernelArguments)
-  size_t sideDim = 0, depthDim = 0;  ///< dimensions of its array: rows or columns of the result; K
-  size_t map = 0;                    ///< index into StreamPlan::maps, if boxes are copied
-  std::vector<size_t> alongLastAxis; ///< dimensions of its array in which the block's number is the last axis' index
-  std::optional<size_t> resident;    ///< index into StreamPlan::residents; absent: copied in every step
+  size_t block = 0;                   ///< number of the input (KernelArguments)
+  size_t sideDim = 0, depthDim = 0;   ///< dimensions of its array: rows or columns of the result; K
+  size_t map = 0;                     ///< index into StreamPlan::maps, if boxes are copied
+  std::vector<size_t> alongLastAxis;  ///< dimensions of its array in which the block's number is the last axis' index
+  std::optional<size_t> resident;     ///< index into StreamPlan::residents; absent: copied in every step
 };
 
 struct StreamedProduct {
@@ -69,7 +69,8 @@ struct StreamPlan {
   std::vector<TensorMap> maps;
   std::vector<ResidentOperand> residents;
   int64_t residentBytes = 0;  ///< bytes of a buffer of residents
-  /// From one step to the next along the last grid axis, blocks only move by their size, in StreamedOperand::alongLastAxis.
+  /// From one step to the next along the last grid axis, blocks only move by their size, in
+  /// StreamedOperand::alongLastAxis.
   bool stepsAlongLastAxis = false;
   /// Warp groups issue their products in turns, so that one computes with registers while the products of another keep
   /// the tensor cores busy; 0: they do not, otherwise the number of warp groups.

@@ -63,7 +63,7 @@ std::optional<int64_t> valueOf(mlir::Value scalar, llvm::DenseMap<mlir::Value, i
   auto attribute = llvm::dyn_cast<mlir::IntegerAttr>(llvm::cast<mlir::Attribute>(results[0]));
   if (!attribute || attribute.getValue().getSignificantBits() > 64) return std::nullopt;
   const int64_t value = attribute.getValue().getBitWidth() == 1 ? attribute.getValue().getZExtValue()
-                                                                 : attribute.getValue().getSExtValue();
+                                                                : attribute.getValue().getSExtValue();
   return known[scalar] = value;
 }
 

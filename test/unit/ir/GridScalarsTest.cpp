@@ -18,8 +18,8 @@ std::optional<int64_t> lastValue(const std::string& body, const std::vector<int6
   const auto context = makeContext();
   std::string text = "func.func @k(";
   for (size_t i = 0; i < arguments.size(); ++i) text += fmt::format("{}%a{}: i32", i ? ", " : "", i);
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text + ") {\n" + body + "return\n}",
-                                                        mlir::ParserConfig(context.get()));
+  auto module =
+      mlir::parseSourceString<mlir::ModuleOp>(text + ") {\n" + body + "return\n}", mlir::ParserConfig(context.get()));
   EXPECT_TRUE(bool(module)) << body;
   if (!module) return std::nullopt;
   auto function = *module->getOps<mlir::func::FuncOp>().begin();
@@ -51,7 +51,8 @@ TEST(GridScalars, ValuesAreThoseOfTheArithmetic) {
           op = "subi", value = wrapped(int64_t{a} - b);
           break;
         case 1:
-          op = "muli", value = wrapped(static_cast<int64_t>(static_cast<uint64_t>(int64_t{a}) * static_cast<uint64_t>(int64_t{b})));
+          op = "muli",
+          value = wrapped(static_cast<int64_t>(static_cast<uint64_t>(int64_t{a}) * static_cast<uint64_t>(int64_t{b})));
           break;
         case 2:
           op = "minsi", value = std::min(a, b);

@@ -66,7 +66,7 @@ TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
     const auto oneOf = [&](std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; };
-    const int64_t batch = oneOf({1, 3}), keyHeads = oneOf({1, 2}), group = oneOf({1, 2, 4, 8, 12}),
+    const int64_t batch = oneOf({1, 3}), keyHeads = oneOf({1, 2}), group = oneOf({1, 2, 4, 8, 12, 128}),
                   pages = oneOf({1, 4});
     const int64_t page = oneOf({16, 64, 128}), size = oneOf({64, 128}), all = batch * pages + 2;
     const PagedAttentionOptions o{.pages_per_step = oneOf({1, 1, std::min<int64_t>(2, pages)})};

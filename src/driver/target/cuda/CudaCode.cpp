@@ -22,8 +22,9 @@ std::string launchText(const gpu::DeviceKernel& k) {
                         k.streamed == 1 ? std::string("a product") : fmt::format("{} products", k.streamed), k.stages,
                         term::grouped(k.stageBytes), k.copyThreads ? "an extra thread, in boxes" : "all threads");
   if (k.residentBytes > 0)
-    text += fmt::format("  operands that are the same in all steps of a point are copied once: two buffers of {} bytes\n",
-                        term::grouped(k.residentBytes));
+    text +=
+        fmt::format("  operands that are the same in all steps of a point are copied once: two buffers of {} bytes\n",
+                    term::grouped(k.residentBytes));
   if (k.turns > 0) text += fmt::format("  {} warp groups issue products in turns\n", k.turns);
   if (k.registers.computing > 0)
     text += fmt::format(
@@ -35,9 +36,9 @@ std::string launchText(const gpu::DeviceKernel& k) {
                                                    : fmt::format("the first {} grid axes", k.sharedBounds.size()),
                         k.order.group ? fmt::format(", ordered in groups of up to {} along axis {} by all of axis {}",
                                                     k.order.group, k.order.axes[0], k.order.axes[1])
-                        : k.order.largestFirst
-                            ? fmt::format(", those with most products, at the end of axis {}, first", k.order.axes.back())
-                            : std::string());
+                        : k.order.largestFirst ? fmt::format(", those with most products, at the end of axis {}, first",
+                                                             k.order.axes.back())
+                                               : std::string());
   if (k.hasRuns)
     text += fmt::format("  steps of grid axis {} that write the same blocks run in order in one block\n",
                         k.sharedBounds.size() - 1);

@@ -2,6 +2,9 @@
 #include <array>
 
 #include "gpu/emit/GpuLowering.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace smalti::gpu {
 namespace {
@@ -118,6 +121,16 @@ NativeResult lowerFor(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
+/// Whether nothing but such branches and pure ops follow this branch of the kernel's body in a step. What it writes is
+/// then only needed in later steps, so that a barrier at its end replaces one that all steps would execute.
+bool endsStep(mlir::Operation& op) {
+  if (!llvm::isa<mlir::func::FuncOp>(op.getParentOp()) || op.getNumResults() > 0) return false;
+  for (mlir::Operation* next = op.getNextNode(); next; next = next->getNextNode())
+    if (!llvm::isa<mlir::scf::IfOp>(next) && !mlir::isPure(next) && !next->hasTrait<mlir::OpTrait::IsTerminator>())
+      return false;
+  return true;
+}
+
 NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
   if (l.plan.products.zeroInitBranches.contains(&op)) return {};  // the product clears the scratch
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
@@ -127,6 +140,7 @@ NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
   auto *yes = newBlock(l, "if"), *no = newBlock(l, "else"), *after = newBlock(l, "endif");
   l.b.CreateCondBr(condition, yes, no);
   const Hazards before = l.hazards;
+  const bool leavesNoHazards = before.none() && endsStep(op);
   Hazards joined;
   for (const auto& [block, number] : {std::pair{yes, 0u}, std::pair{no, 1u}}) {
     l.b.SetInsertPoint(block);
@@ -138,6 +152,7 @@ NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
         return carried.assign(body.getTerminator()->getOperands());
       });
       if (!ok) return ok;
+      if (leavesNoHazards) l.barrierNow();
     }
     joined.join(l.hazards);
     l.b.CreateBr(after);
