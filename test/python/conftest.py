@@ -3,6 +3,7 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -53,3 +54,17 @@ def smalti_jax_installed():
     smalti.jax.install()
     yield
     smalti.jax.uninstall()
+
+
+@pytest.fixture
+def run(smalti, tmp_path):
+    """Runs the tool in the test's folder."""
+    def call(*arguments, env=None):
+        return subprocess.run([smalti, *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path,
+                              env={**os.environ, **(env or {})}, timeout=120)
+    return call
+
+
+def bf16_array(file):
+    """The array of bf16 in a .npy file, as f32."""
+    return (np.load(file).view(np.uint16).astype(np.uint32) << 16).view(np.float32)

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, bf16_array
 
 CASES = ROOT / "test/data/cases"
 # What has no code for GPUs yet, and why. Everything else below test/data/cases must run and agree with what JAX computed.
@@ -25,14 +25,6 @@ REFUSED = {
 
 def test_what_is_refused_is_listed_for_gpus():
     assert (ROOT / "test/data/gpu_refused.txt").read_text().split() == sorted(REFUSED)
-
-
-@pytest.fixture
-def run(smalti, tmp_path):
-    def call(*arguments, env=None):
-        return subprocess.run([smalti, *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path,
-                              env={**os.environ, **(env or {})}, timeout=120)
-    return call
 
 
 @pytest.mark.parametrize("seed", ["0", "7"])
@@ -345,10 +337,6 @@ def test_values_around_a_product_are_there(run, tmp_path, gpu):
                                    rtol=2**-7, atol=1e-2)
 
 
-def bf16_array(file):
-    return (np.load(file).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-
-
 def in_branch(tmp_path, condition):
     """A product with sums in scratch, of which a branch adds the steps."""
     sys.path.insert(0, str(ROOT / "test/data/gpu"))
@@ -381,74 +369,6 @@ def test_products_in_branches_of_values_are_not_copied_ahead(run, tmp_path):
                        "%holds = arith.cmpf olt, %one, %limit : f32\n")
     shown = run("show", "product.mlir", *arrays, "--target", "cuda:h100")
     assert shown.returncode == 0 and "copied ahead" not in shown.stdout, shown
-
-
-ATTENTION = ["--in", "bf16[1,2,128,64]", "--in", "bf16[1,2,256,64]", "--in", "bf16[1,2,256,64]", "--out-shape", "bf16[1,2,128,64]"]
-
-
-@pytest.mark.parametrize("kernel, products", [("attention", 2), ("attention_causal", 4)])
-def test_attention_is_in_registers(run, kernel, products):
-    """Scores, their maxima and sums, the left operand of the second product and its sums: nothing goes through memory, and
-    threads wait for nothing but copies."""
-    module = ROOT / f"test/data/gpu/{kernel}.mlir"
-    shown = run("show", module, *ATTENTION, "--target", "cuda:h100").stdout
-    assert "and 0 of global memory for values, 1 barriers\n" in shown, shown
-    assert f"operands of {products} products are copied ahead over the steps of the grid: 4 stages of 16,384 bytes" in shown, shown
-    assert "the same in all steps of a point are copied once: two buffers of 8,192 bytes" in shown, shown
-    ptx = run("show", module, *ATTENTION, "--target", "cuda:h100", "--stage", "ptx").stdout
-    from_registers = re.findall(r"wgmma\.mma_async\S+ \{[^}]*\}, \{[^}]*\},", ptx)
-    assert len(from_registers) == products // 2 * 8, "of 128 keys, 16 at a time"
-    assert ptx.count("shfl.sync.bfly") == products // 2 * 8, "the maximum and the sum of two rows, among four threads"
-    assert "ex2.approx.ftz.f32" in ptx
-
-
-@pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
-@pytest.mark.parametrize("kernel", ["attention", "attention_causal"])
-@pytest.mark.parametrize("seed", ["0", "5"])
-def test_attention_agrees(run, tmp_path, kernel, gpu, seed):
-    for target in ("interpret", f"cuda-host:{gpu}"):
-        done = run("run", ROOT / f"test/data/gpu/{kernel}.mlir", *ATTENTION, "--fill", "random", "--seed", seed, "--target", target, "--out", target)
-        assert done.returncode == 0, done.stderr
-    expected, got = (bf16_array(tmp_path / t / "out0.npy") for t in ("interpret", f"cuda-host:{gpu}"))
-    np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
-
-
-@pytest.mark.parametrize("kernel, largest_first", [("attention_of_two_groups", False), ("attention_of_two_groups_causal", True)])
-def test_warp_groups_take_turns_in_attention(run, tmp_path, kernel, largest_first):
-    """Two warp groups compute blocks of 128 queries. Points of causal attention have different numbers of products."""
-    module = ROOT / f"test/data/gpu/{kernel}.mlir"
-    arrays = [a.replace("[1,2,128,64]", "[1,2,256,64]") for a in ATTENTION]
-    shown = run("show", module, *arrays, "--target", "cuda:h100", "--json")
-    assert shown.returncode == 0, shown.stdout
-    code = json.loads(shown.stdout)["kernels"][0]
-    assert (code["turns"], code["largest_first"], code["resident_bytes"]) == (2, largest_first, 128 * 128), code
-    assert "  2 warp groups issue products in turns\n" in run("show", module, *arrays, "--target", "cuda:h100").stdout
-    for seed in ("0", "3", "4"):
-        for target in ("interpret", "cuda-host"):
-            done = run("run", module, *arrays, "--fill", "random", "--seed", seed, "--target", target, "--out", target + seed)
-            assert done.returncode == 0, done.stderr
-        expected, got = (bf16_array(tmp_path / f"{t}{seed}" / "out0.npy") for t in ("interpret", "cuda-host"))
-        np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
-
-
-@pytest.mark.parametrize("lengths", [(300, 77), (0, 384), (1, 128)])
-def test_decoding_streams_pages(run, tmp_path, lengths):
-    """Four queries for all keys of a sequence, whose pages are looked up: a warp group multiplies, with most of its rows beyond
-    the end, and pages are copied ahead, but not those that a length says are not needed."""
-    np.save(tmp_path / "lengths.npy", np.array(lengths, np.int32))
-    np.save(tmp_path / "pages.npy", np.array([3, 0, 5, 1, 2, 4], np.int32))
-    module = ROOT / "test/data/gpu/decode.mlir"
-    arrays = ["--in", "lengths.npy", "--in", "pages.npy", "--in", "bf16[2,2,4,128]", "--in", "bf16[2,6,128,128]", "--in", "bf16[2,6,128,128]",
-              "--out-shape", "bf16[2,2,4,128]"]
-    shown = run("show", module, *arrays, "--target", "cuda:h100").stdout
-    assert "and 0 of global memory for values" in shown, shown
-    assert "operands of 2 products are copied ahead over the steps of the grid" in shown, shown
-    assert " registers a thread" not in shown or ", 0 bytes spilled" in shown, shown  # where ptxas is installed
-    for target in ("interpret", "cuda-host"):
-        done = run("run", module, *arrays, "--fill", "random", "--seed", "3", "--target", target, "--out", target)
-        assert done.returncode == 0, done.stderr
-    expected, got = (bf16_array(tmp_path / t / "out0.npy") for t in ("interpret", "cuda-host"))
-    np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
 
 
 def test_products_without_users_are_not_copied(run, tmp_path):

@@ -1,7 +1,6 @@
 """Features of kernels in code for NVIDIA GPUs, run by this process: results and messages are those of the abstract machine."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -12,14 +11,6 @@ import pytest
 from conftest import ROOT
 
 CASES = ROOT / "test/data/cases"
-
-
-@pytest.fixture
-def run(smalti, tmp_path):
-    def call(*arguments, env=None):
-        return subprocess.run([smalti, *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path,
-                              env={**os.environ, **(env or {})}, timeout=120)
-    return call
 
 
 def log_of(done):

@@ -1,18 +1,8 @@
 """Code for GPUs that reduces rows in the registers of its threads."""
 
-import os
-import subprocess
 
 import numpy as np
 import pytest
-
-
-@pytest.fixture
-def run(smalti, tmp_path):
-    def call(*arguments, env=None):
-        return subprocess.run([smalti, *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path,
-                              env={**os.environ, **(env or {})}, timeout=120)
-    return call
 
 
 def softmax_kernel(rows, columns, dtype):
