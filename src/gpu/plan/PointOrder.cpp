@@ -50,10 +50,14 @@ Changes changesAlong(const KernelPackage& package, size_t first, size_t second, 
 std::optional<int64_t> productsOf(const KernelPackage& package, const cpu::GridPlan& grid, const StreamPlan& stream,
                                   std::vector<int64_t> indices) {
   constexpr int64_t kSteps = 8;  // evenly distributed among the steps of the point
+  constexpr int64_t kMostSteps = int64_t{1} << 40;
   mlir::func::FuncOp kernel(package.kernelFunction());
   const std::vector<int64_t>& bounds = package.signature.grid;
   int64_t steps = 1, products = 0;
-  for (size_t a = static_cast<size_t>(grid.sharedAxes); a < bounds.size(); ++a) steps *= bounds[a];
+  for (size_t a = static_cast<size_t>(grid.sharedAxes); a < bounds.size(); ++a) {
+    if (bounds[a] > kMostSteps / steps) return std::nullopt;
+    steps *= bounds[a];
+  }
   for (int64_t sample = 0; sample < kSteps; ++sample) {
     int64_t step = (2 * sample + 1) * steps / (2 * kSteps);
     for (size_t a = bounds.size(); a-- > static_cast<size_t>(grid.sharedAxes);) {

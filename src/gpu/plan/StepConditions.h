@@ -9,7 +9,7 @@
 
 namespace smalti::gpu {
 
-/// The conditions (i1, of grid indices and scalar prefetch) of the branches that make up the kernel's body: a step for
+/// The conditions (i1, of grid indices) of the branches that make up the kernel's body: a step for
 /// which all of them are false does nothing, as above the diagonal of causal attention. Empty: all steps may do
 /// something, if only to find that a block is outside its array.
 std::vector<mlir::Value> stepConditions(const KernelPackage&, const cpu::GridPlan&);

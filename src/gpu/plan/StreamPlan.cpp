@@ -209,7 +209,8 @@ void planResidents(StreamPlan& plan, const StreamPlanner& planner) {
       if (!o || !planner.isSameInAllSteps(*o)) continue;
       const auto isSame = [&](const ResidentOperand& r) {
         const StreamedProduct& p = plan.products[r.product];
-        return p.operand(r.side)->block == o->block && p.operand(r.side)->map == o->map &&
+        const StreamedOperand& known = *p.operand(r.side);
+        return known.block == o->block && known.map == o->map && known.depthDim == o->depthDim &&
                p.chunks == plan.products[i].chunks && p.chunkBytes(r.side) == plan.products[i].chunkBytes(side);
       };
       const auto found = std::ranges::find_if(plan.residents, isSame);

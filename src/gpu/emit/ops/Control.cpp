@@ -2,6 +2,7 @@
 #include <array>
 
 #include "gpu/emit/GpuLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -131,6 +132,17 @@ bool endsStep(mlir::Operation& op) {
   return true;
 }
 
+/// Whether the condition holds at one index of an axis, as for the first or the last step.
+bool isAtOneIndex(mlir::Value condition) {
+  auto compare = condition.getDefiningOp<mlir::arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != mlir::arith::CmpIPredicate::eq) return false;
+  const auto isIndex = [](mlir::Value v) {
+    auto argument = llvm::dyn_cast<mlir::BlockArgument>(v);
+    return argument && llvm::isa<mlir::func::FuncOp>(argument.getOwner()->getParentOp());
+  };
+  return isIndex(compare.getLhs()) || isIndex(compare.getRhs());
+}
+
 NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
   if (l.plan.products.zeroInitBranches.contains(&op)) return {};  // the product clears the scratch
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
@@ -145,6 +157,9 @@ NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
   for (const auto& [block, number] : {std::pair{yes, 0u}, std::pair{no, 1u}}) {
     l.b.SetInsertPoint(block);
     l.hazards = before;
+    // Branches that are seldom taken remain branches: LLVM would make a selection, which all steps execute, of each
+    // register that they set.
+    if (number == 0 && isAtOneIndex(op.getOperand(0))) l.device.opaqueCopy(l.b, l.thread);
     if (number < op.getNumRegions() && !op.getRegion(number).empty()) {
       mlir::Block& body = op.getRegion(number).front();
       auto ok = l.inRegion([&]() -> NativeResult {
