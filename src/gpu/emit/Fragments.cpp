@@ -66,7 +66,8 @@ void GpuLowering::forDistributed(const Distribution& d, std::span<const int64_t>
   for (const auto& [value, kept] : fragments_)
     if (kept.pending) device.groupWait(b, 0, kept.sums, kept.tile().sums(), sumOf(kept.tile().dtype));
   const ProductTile& t = d.tile;
-  Reg warp = b.CreateUDiv(thread, b.getInt32(kWarp)), lane = b.CreateURem(thread, b.getInt32(kWarp));
+  Reg own = threadOfElements ? threadOfElements : thread;
+  Reg warp = b.CreateUDiv(own, b.getInt32(kWarp)), lane = b.CreateURem(own, b.getInt32(kWarp));
   Reg down = b.CreateURem(warp, b.getInt32(static_cast<uint32_t>(t.warpsDown))),
       across = b.CreateUDiv(warp, b.getInt32(static_cast<uint32_t>(t.warpsDown)));
   Reg firstRow =

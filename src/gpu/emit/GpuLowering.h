@@ -62,7 +62,11 @@ class GpuLowering {
   Hazards hazards;
   SourcePlace unsupportedAt;  ///< the first op without device code
   Reg thread = nullptr;       ///< i32
-  Reg workspace = nullptr;    ///< memory of this block in global memory
+  /// The same for the indices of elements in registers; null: `thread`. Steps and their branches have copies of their
+  /// own, so that the indices of many elements are not computed before the loops over steps, where they would occupy
+  /// registers.
+  Reg threadOfElements = nullptr;
+  Reg workspace = nullptr;  ///< memory of this block in global memory
   Reg sharedBase = nullptr;
   Reg kernelStatus = nullptr;  ///< pointer to the KernelStatus that the kernel reports
   Reg iterations = nullptr;    ///< slot: loop iterations that are left

@@ -384,6 +384,7 @@ class DeviceKernelEmitter final : StreamSource {
   NativeResult step() {
     for (size_t d = 0; d < rank(); ++d)
       l_.setScalar(kernel_.getArgument(static_cast<unsigned>(d)), b_.CreateTrunc(indices_[d], b_.getInt32Ty()));
+    if (plan_.products.kept > 0) l_.threadOfElements = l_.device.opaqueCopy(b_, l_.thread);
     const auto whole = l_.inRegion([&]() -> NativeResult {
       for (auto& [w, argument] : windows_) {
         if (auto ok = computeBlockOffset(w); !ok) return ok;

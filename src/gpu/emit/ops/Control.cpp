@@ -1,8 +1,8 @@
 // Loops and branches, which carry scalars in registers and vectors in memory.
 #include <array>
+#include <utility>
 
 #include "gpu/emit/GpuLowering.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -132,17 +132,6 @@ bool endsStep(mlir::Operation& op) {
   return true;
 }
 
-/// Whether the condition holds at one index of an axis, as for the first or the last step.
-bool isAtOneIndex(mlir::Value condition) {
-  auto compare = condition.getDefiningOp<mlir::arith::CmpIOp>();
-  if (!compare || compare.getPredicate() != mlir::arith::CmpIPredicate::eq) return false;
-  const auto isIndex = [](mlir::Value v) {
-    auto argument = llvm::dyn_cast<mlir::BlockArgument>(v);
-    return argument && llvm::isa<mlir::func::FuncOp>(argument.getOwner()->getParentOp());
-  };
-  return isIndex(compare.getLhs()) || isIndex(compare.getRhs());
-}
-
 NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
   if (l.plan.products.zeroInitBranches.contains(&op)) return {};  // the product clears the scratch
   if (auto ok = l.beforeRegions(op, false); !ok) return ok;
@@ -157,9 +146,10 @@ NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
   for (const auto& [block, number] : {std::pair{yes, 0u}, std::pair{no, 1u}}) {
     l.b.SetInsertPoint(block);
     l.hazards = before;
-    // Branches that are seldom taken remain branches: LLVM would make a selection, which all steps execute, of each
-    // register that they set.
-    if (number == 0 && isAtOneIndex(op.getOperand(0))) l.device.opaqueCopy(l.b, l.thread);
+    // The copy also keeps the branch: if it only sets registers, LLVM would make selections of them, which all steps
+    // execute.
+    const Reg outside = std::exchange(
+        l.threadOfElements, l.plan.products.kept > 0 ? l.device.opaqueCopy(l.b, l.thread) : l.threadOfElements);
     if (number < op.getNumRegions() && !op.getRegion(number).empty()) {
       mlir::Block& body = op.getRegion(number).front();
       auto ok = l.inRegion([&]() -> NativeResult {
@@ -169,6 +159,7 @@ NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
       if (!ok) return ok;
       if (leavesNoHazards) l.barrierNow();
     }
+    l.threadOfElements = outside;
     joined.join(l.hazards);
     l.b.CreateBr(after);
   }

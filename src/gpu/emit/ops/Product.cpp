@@ -130,7 +130,12 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
     const mlir::Value start = plan.start ? plan.start : p.acc;
     const GpuLowering::Fragment made = l.newFragment({plan.tile}, result.getType());
     l.touch(l.reads(start), {});
-    if (!plan.beginsAtZero)
+    if (plan.beginsAtZero)
+      // Sums of an earlier step would occupy the registers until they are replaced.
+      for (int64_t i = 0; i < made.distribution.elements(); ++i)
+        l.b.CreateStore(llvm::UndefValue::get(made.type),
+                        l.b.CreateConstInBoundsGEP1_64(made.type, made.sums, static_cast<uint64_t>(i)));
+    else
       l.forDistributed(made.distribution, shapeOf(result.getType()), GpuLowering::RowsBeyond::repeatLast,
                        [&](const ElementIndex& at) {
                          if (Reg first = l.element(start, at)) l.setElement(made, first);
