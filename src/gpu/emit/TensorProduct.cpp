@@ -140,11 +140,12 @@ class TensorProduct {
     if (isComputed) stream_->endTurnUnlessContinued();
   }
 
-  /// A loop over a few chunks is unrolled: ptxas then sees that the first product of a sum that begins at 0 reads no
-  /// registers. So are all loops with a left operand in registers, which cannot be indexed.
+  /// Loops over a few products of warp groups are unrolled: ptxas then sees that the first product of a sum that begins
+  /// at 0 reads no registers. So are all loops with a left operand in registers, which cannot be indexed.
   void forChunks(const std::function<void(Reg)>& body) {
     constexpr int64_t kFewChunks = 4;  // chosen, not measured
-    if (p_.left.empty() && chunks_ > kFewChunks) return l_.loop(l_.index(0), l_.index(chunks_), l_.index(1), body);
+    if (p_.left.empty() && (!groups() || chunks_ > kFewChunks))
+      return l_.loop(l_.index(0), l_.index(chunks_), l_.index(1), body);
     for (int64_t chunk = 0; chunk < chunks_; ++chunk) body(l_.index(chunk));
   }
 
