@@ -117,6 +117,16 @@ struct StartDma : Payload {
   int32_t priority = 0;
   bool strictOrdering = false;
   bool run(Frame& frame) const {
+    const int64_t from = frame.refs[source].elements(), to = frame.refs[target].elements();
+    if (from != to)  // only sizes known at run time can differ
+      return frame.fail(
+          {.code = "SM4017",
+           .message = fmt::format("a copy from [{}] to [{}] elements", fmt::join(frame.refs[source].viewShape(), ", "),
+                                  fmt::join(frame.refs[target].viewShape(), ", ")),
+           .place = {},
+           .need = fmt::format("a target of {} elements", from),
+           .have = fmt::format("{}", to),
+           .help = "slice both refs with the same sizes"});
     DmaRequest request{
         .source = frame.refs[source], .target = frame.refs[target], .targetSemaphore = frame.refs[targetSemaphore]};
     if (sourceSemaphore >= 0) request.sourceSemaphore = frame.refs[sourceSemaphore];

@@ -1,4 +1,6 @@
 // Semaphores, DMA, debug prints, checks and traces: what goes to the core, and what blocks.
+#include <gmock/gmock.h>
+
 #include "Harness.h"
 
 namespace smalti::machine::test {
@@ -65,6 +67,27 @@ TEST_F(Sync, CopiesOfDynamicSizeMoveBytesAndWaitForThem) {
   EXPECT_EQ(core.dmas[0].priority, 1);
   EXPECT_EQ(core.dmas[0].source.dmaBytes(), 16);
   EXPECT_EQ(reinterpret_cast<int64_t*>(buffers[2]->data())[0], 0);
+}
+
+TEST_F(Sync, SM4017_CopiesHaveTheSizeOfTheirTargets) {
+  scalars = {2, 1};
+  buffer(DType::f32, {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}, MemoryKind::any);
+  buffer(DType::f32, {4, 2}, {0});
+  buffer(DType::dma_semaphore, {}, {0}, MemoryKind::semaphore);
+  ASSERT_TRUE(compileText(wrap(R"(
+    %z = arith.constant 0 : i32
+    %s = "tpu.memref_slice"(%0, %z, %z, %i0) <{operandSegmentSizes = array<i32: 1, 2, 1>}> : (memref<4x2xf32, #tpu.memory_space<any>>, i32, i32, i32) -> memref<?x2xf32, #tpu.memory_space<any>>
+    %t = "tpu.memref_slice"(%1, %z, %z, %i1) <{operandSegmentSizes = array<i32: 1, 2, 1>}> : (memref<4x2xf32, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<?x2xf32, #tpu.memory_space<vmem>>
+    "tpu.enqueue_dma"(%s, %t, %2) <{operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0, 0>, priority = 1 : i32, strict_ordering = false}> : (memref<?x2xf32, #tpu.memory_space<any>>, memref<?x2xf32, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
+  )")));
+  const auto state = go();
+  ASSERT_FALSE(state);
+  EXPECT_THAT(state.error().str(),
+              testing::AllOf(testing::StartsWith("error[SM4017]: a copy from [2, 2] to [1, 2] elements\n"),
+                             testing::HasSubstr("  need: a target of 4 elements\n"
+                                                "  have: 2\n"
+                                                "  help: slice both refs with the same sizes\n")));
+  EXPECT_TRUE(core.dmas.empty());
 }
 
 TEST_F(Sync, RemoteCopiesNameTheirDeviceAndBothSemaphores) {
