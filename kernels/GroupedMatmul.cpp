@@ -86,15 +86,17 @@ PallasCall grouped_matmul_call(const ArrayType& x, const ArrayType& y, const Gro
     const Array t = program_id(1);
     when(program_id(2) == 0, [&] { acc[_] = zeros_like(acc); });
     acc[_] += product(inside(x[_], 1), inside(y[_], y_k - 1));
-    const Array first = row_block[t] * bm, last_step = program_id(2) == k_steps - 1;
-    const Array is_whole = row_begin[t] <= first && row_end[t] >= first + bm;
-    when(last_step && is_whole, [&] { o[_] = astype(acc[_], o.dtype()); });
-    when(last_step && !is_whole, [&] {
-      // The block stays in VMEM while the groups that meet in it follow each other; each writes its own rows.
-      when(t == 0 || row_block[t] != row_block[maximum(t - 1, 0)], [&] { o[_] = zeros_like(o); });
-      const Array row = first + broadcasted_iota(i32, {bm, bn}, 0);
-      const Array mine = row >= row_begin[t] && row < row_end[t];
-      o[_] = astype(where(mine, acc[_], astype(o[_], f32)), o.dtype());
+    when(program_id(2) == k_steps - 1, [&] {
+      const Array first = row_block[t] * bm;
+      const Array is_whole = row_begin[t] <= first && row_end[t] >= first + bm;
+      when(is_whole, [&] { o[_] = astype(acc[_], o.dtype()); });
+      when(!is_whole, [&] {
+        // The block stays in VMEM while the groups that meet in it follow each other; each writes its own rows.
+        when(t == 0 || row_block[t] != row_block[maximum(t - 1, 0)], [&] { o[_] = zeros_like(o); });
+        const Array row = first + broadcasted_iota(i32, {bm, bn}, 0);
+        const Array mine = row >= row_begin[t] && row < row_end[t];
+        o[_] = astype(where(mine, acc[_], astype(o[_], f32)), o.dtype());
+      });
     });
   };
   // With whole rows of x and columns of y there is nothing to add up, and of a block that groups share each visit
