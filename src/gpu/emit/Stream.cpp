@@ -143,6 +143,7 @@ void Stream::endTurn() {
 
 void Stream::endTurnUnlessContinued() {
   if (!plan_.turns) return;
+  if (l_.plan.runs) return endTurn();  // the next step may belong to another block of threads
   std::vector<Reg> indices(source_.currentIndices().begin(), source_.currentIndices().end());
   indices.back() = b_.CreateAdd(indices.back(), l_.index(1));
   Reg ends = b_.getFalse();
