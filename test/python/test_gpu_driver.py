@@ -15,14 +15,6 @@ CASES = ROOT / "test/data/cases"
 PLACE = f"  --> {CASES}/add_grid_1d/module.stablehlo.mlir:3:10\n   in kernel 'add_k'\n"
 
 
-@pytest.fixture
-def run(smalti, tmp_path):
-    def call(*arguments, env=None):
-        return subprocess.run([smalti, *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path,
-                              env={**os.environ, **(env or {})}, timeout=120)
-    return call
-
-
 def test_sm5008_a_machine_without_a_gpu(run):
     if pathlib.Path("/dev/nvidia0").exists():
         pytest.skip("this machine has a GPU")
