@@ -4,6 +4,7 @@
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
+#include "ir/facts/Branches.h"
 #include "ir/facts/Constants.h"
 #include "ir/facts/DotDimensions.h"
 #include "ir/facts/OpFamilies.h"
@@ -37,7 +38,7 @@ class Steps {
         const auto at = gridIndexCondition(kernel_, rank_, condition.getCondition());
         if (!at || at->axis != rank_ - 1 || (at->index != 0 && at->index != last_) || touchesAxis(condition))
           return false;
-        if (condition.elseBlock() && !condition.elseBlock()->without_terminator().empty()) return false;
+        if (!doesNothing(condition.getElseRegion())) return false;
         if (at->index == 0 && (stage > 0 || mayOverwriteLoaded(condition))) return false;
         if (at->index == last_) stage = 2;
         continue;

@@ -254,8 +254,7 @@ void Stream::fetchNext() {
       Reg depth = b_.CreateMul(b_.CreateZExt(chunk, b_.getInt64Ty()), l_.index(p.tile.depth()));
       for (size_t side = 0; side < 2; ++side) {
         if (!p.operand(side)) continue;
-        Reg place =
-            b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(side == 0 ? 0 : p.stagedBytes(0)));
+        Reg place = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(p.offsetInStage(side)));
         stageChunk(l_, operand(p, side, get(places_[i][side][0], b_.getPtrTy())), place, l_.index(0), depth);
       }
     });
@@ -297,10 +296,8 @@ void Stream::copyNext() {
     l_.device.mbarrierExpect(b_, full, p.stagedBytes());
     for (size_t side = 0; side < 2; ++side) {
       if (p.stagedBytes(side) == 0) continue;
-      copyBoxes(
-          i, side, chunk,
-          b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(side == 0 ? 0 : p.stagedBytes(0))),
-          full);
+      copyBoxes(i, side, chunk,
+                b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(p.offsetInStage(side))), full);
     }
   });
   advanceState(fills_, plan_.stages);

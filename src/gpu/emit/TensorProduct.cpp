@@ -155,8 +155,8 @@ class TensorProduct {
   Reg leftIn(Reg stage, Reg chunk) { return isResident(0) ? stream_->residentAt(*streamed_, 0, chunk) : stage; }
   Reg rightIn(Reg stage, Reg chunk) {
     if (isResident(1)) return stream_->residentAt(*streamed_, 1, chunk);
-    const int64_t left = isResident(0) ? 0 : t_.lhsBytes;
-    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), stage, static_cast<uint64_t>(left));
+    const int64_t offset = streamed_ ? streamed_->offsetInStage(1) : t_.lhsBytes;
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), stage, static_cast<uint64_t>(offset));
   }
   bool isResident(size_t side) const {
     return streamed_ && streamed_->operand(side) && streamed_->operand(side)->resident;

@@ -11,6 +11,7 @@
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
+#include "ir/facts/Branches.h"
 #include "ir/facts/Constants.h"
 #include "ir/facts/DotDimensions.h"
 #include "ir/facts/Liveness.h"
@@ -244,10 +245,7 @@ class RegisterPlanner {
       });
     }
     auto branch = llvm::dyn_cast_or_null<mlir::scf::IfOp>(last);
-    const auto hasElse = [&] {
-      return !branch.getElseRegion().empty() && !branch.getElseRegion().front().without_terminator().empty();
-    };
-    if (!branch || branch.getNumResults() != 0 || hasElse()) return nullptr;
+    if (!branch || branch.getNumResults() != 0 || !doesNothing(branch.getElseRegion())) return nullptr;
     int stores = 0;
     for (mlir::Operation& op : branch.getThenRegion().front().without_terminator()) {
       if (llvm::isa<mlir::arith::ConstantOp, mlir::vector::BroadcastOp>(op)) continue;

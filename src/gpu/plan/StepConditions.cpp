@@ -1,6 +1,7 @@
 #include "gpu/plan/StepConditions.h"
 
 #include "ir/KernelArguments.h"
+#include "ir/facts/Branches.h"
 #include "ir/facts/GridScalars.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,8 +19,9 @@ std::vector<mlir::Value> stepConditions(const KernelPackage& package, const cpu:
   for (mlir::Operation& op : mlir::func::FuncOp(arguments.function()).getBody().front().without_terminator()) {
     if (mlir::isPure(&op)) continue;
     auto branch = llvm::dyn_cast<mlir::scf::IfOp>(op);
-    const bool hasElse = branch && branch.elseBlock() && !branch.elseBlock()->without_terminator().empty();
-    if (!branch || branch.getNumResults() > 0 || hasElse || !isOfGrid(arguments, branch.getCondition())) return {};
+    if (!branch || branch.getNumResults() > 0 || !doesNothing(branch.getElseRegion()) ||
+        !isOfGrid(arguments, branch.getCondition()))
+      return {};
     conditions.push_back(branch.getCondition());
   }
   return conditions;

@@ -246,8 +246,8 @@ void planStages(StreamPlan& plan, const Architecture& architecture, int64_t othe
 /// Warp groups take turns if a step computes something with registers between two products. A warp group begins its
 /// turn with a product whose left operand it has computed, and ends it when it has issued the first product of the next
 /// step. All chunks of these must fit into the stages, since other warp groups only read them in their turns.
-int turnsOf(const StreamPlan& plan, const RegisterPlan& registers, const Architecture& architecture) {
-  if (!plan.usesTma || !architecture.hasWgmma) return 0;
+int turnsOf(const StreamPlan& plan, const RegisterPlan& registers) {
+  if (!plan.usesTma) return 0;
   int64_t computed = 0, others = 0;
   for (const StreamedProduct& p : plan.products) {
     if (p.tile.unit != ProductUnit::warpGroups) return 0;
@@ -287,7 +287,7 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
     planStages(plan, architecture, others);
   }
   if (plan.stages < 2) return {};
-  plan.turns = turnsOf(plan, registers, architecture);
+  plan.turns = turnsOf(plan, registers);
   const StreamedProduct& first = plan.products.front();
   plan.pendingAcrossSteps = plan.usesTma && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
                             registers.products.size() == 1 && !first.condition && plan.residents.empty() &&

@@ -38,6 +38,8 @@ struct StreamedProduct {
     return o && !o->resident ? chunkBytes(side) : 0;
   }
   int64_t stagedBytes() const { return stagedBytes(0) + stagedBytes(1); }
+  /// Where the operand begins in a stage.
+  int64_t offsetInStage(size_t side) const { return side == 0 ? 0 : stagedBytes(0); }
 };
 
 /// An operand whose block is the same in all steps of a point of the launch. All of its chunks are copied once per

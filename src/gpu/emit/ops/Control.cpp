@@ -1,8 +1,8 @@
 // Loops and branches, which carry scalars in registers and vectors in memory.
 #include <array>
-#include <utility>
 
 #include "gpu/emit/GpuLowering.h"
+#include "ir/facts/Branches.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -146,11 +146,12 @@ NativeResult lowerIf(GpuLowering& l, mlir::Operation& op) {
   for (const auto& [block, number] : {std::pair{yes, 0u}, std::pair{no, 1u}}) {
     l.b.SetInsertPoint(block);
     l.hazards = before;
-    // The copy also keeps the branch: if it only sets registers, LLVM would make selections of them, which all steps
-    // execute.
-    const Reg outside = std::exchange(
-        l.threadOfElements, l.plan.products.kept > 0 ? l.device.opaqueCopy(l.b, l.thread) : l.threadOfElements);
+    const Reg outside = l.threadOfElements;
     if (number < op.getNumRegions() && !op.getRegion(number).empty()) {
+      // The copy also keeps the branch: if it only sets registers, LLVM would make selections of them, which all steps
+      // execute.
+      if (l.plan.products.kept > 0 && !doesNothing(op.getRegion(number)))
+        l.threadOfElements = l.device.opaqueCopy(l.b, l.thread);
       mlir::Block& body = op.getRegion(number).front();
       auto ok = l.inRegion([&]() -> NativeResult {
         if (auto lowered = l.lowerBlock(body); !lowered) return lowered;
