@@ -71,12 +71,15 @@ def attention(q, k, v):
 
 
 def grouped(x, y):
-    return megablox.gmm(x, y, jnp.array([x.shape[0] // 4] * 4, jnp.int32), preferred_element_type=jnp.float32)
+    groups = y.shape[0]
+    return megablox.gmm(x, y, jnp.array([x.shape[0] // groups] * groups, jnp.int32), preferred_element_type=jnp.float32)
 
 
 def paged(q, k, v):
-    pages = jnp.arange(q.shape[0] * 8, dtype=jnp.int32).reshape(q.shape[0], 8)
-    return paged_attention(q, k, v, jnp.full(q.shape[0], 8 * k.shape[2], jnp.int32), pages, pages_per_compute_block=4)
+    _, pages, page_size, _ = k.shape
+    table = jnp.arange(pages, dtype=jnp.int32).reshape(len(q), -1)
+    lengths = jnp.full(len(q), table.shape[1] * page_size, jnp.int32)
+    return paged_attention(q, k, v, lengths, table, pages_per_compute_block=8)
 
 
 #: name, function, arguments, multiply-adds, bytes (the limit is the longer of their times plus a call of JAX)
@@ -85,9 +88,9 @@ ROWS = [
     ("matmul bf16 512³", matmul, (normal(0, (512, 512), jnp.bfloat16), normal(1, (512, 512), jnp.bfloat16)), 512**3, 0),
     ("gelu f32 1024×1024", gelu, (normal(0, (1024, 1024)),), 0, 8 << 20),
     ("flash attention 4×512×128", attention, tuple(normal(i, (1, 4, 512, 128)) for i in range(3)), 2 * 4 * 512**2 * 128, 0),
-    ("megablox gmm 512×256×256", grouped, (normal(0, (512, 256)), normal(1, (4, 256, 256))), 512 * 256 * 256, 0),
-    ("paged attention 4×8×128", paged, (normal(0, (4, 8, 128)), normal(1, (2, 32, 16, 128)), normal(2, (2, 32, 16, 128))),
-     0, 2 * 2 * 32 * 16 * 128 * 4),
+    ("megablox gmm 2048×512×1024", grouped, (normal(0, (2048, 512)), normal(1, (8, 512, 1024))), 2048 * 512 * 1024, 0),
+    ("paged attention 8×32×1024", paged, (normal(0, (8, 32, 128)), *(normal(i, (8, 512, 16, 128)) for i in (1, 2))),
+     0, 2 * 8 * 512 * 16 * 128 * 4),
 ]
 
 

@@ -4,16 +4,36 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <optional>
 
 #include <nanobind/nanobind.h>
 
 namespace smalti::python {
 
-/// What `work(stop)` gives. It runs on a thread of its own without the interpreter's lock, while this one looks for
-/// signals, whose handlers Python runs on its main thread only; `stop` becomes true when one raised. The exception
-/// leaves when the work has ended.
+/// Whether the calling thread is the one on which Python runs signal handlers, the process's first thread.
+bool isMainThread();
+
+/// Whether Ctrl-C raises KeyboardInterrupt, or has no handler, and no other signal that interrupts work (SIGALRM,
+/// SIGTERM, …) has a handler. Called with the interpreter's lock.
+bool onlyCtrlCInterrupts();
+
+/// While it exists, Ctrl-C sets `stop`, and what handled it before is called, too; not where it has no handler. For the
+/// main thread, one at a time.
+class StopOnCtrlC {
+ public:
+  explicit StopOnCtrlC(std::atomic<bool>& stop);
+  ~StopOnCtrlC();
+  StopOnCtrlC(const StopOnCtrlC&) = delete;
+  StopOnCtrlC& operator=(const StopOnCtrlC&) = delete;
+
+ private:
+  const bool installed_;
+};
+
+/// What `work(stop)` gives, which runs on a thread of its own while this one runs Python's signal handlers; `stop`
+/// becomes true when one raised.
 template <class Work>
-auto interruptible(Work&& work) {
+auto besideHandlers(Work&& work) {
   std::atomic<bool> stop{false};
   auto done = std::async(std::launch::async, [&] { return work(stop); });
   while (true) {
@@ -30,6 +50,25 @@ auto interruptible(Work&& work) {
     throw nanobind::python_error();
   }
   return done.get();
+}
+
+/// What `work(stop)` gives, without the interpreter's lock; `stop` becomes true when a signal's handler raises, and the
+/// exception leaves when the work has ended. Python runs handlers on its main thread, so work on others is not
+/// interrupted. A thread of its own for each call would take longer than a small kernel, and is made only for handlers
+/// of the user.
+template <class Work>
+auto interruptible(Work&& work) {
+  const bool isMain = isMainThread();
+  if (isMain && !onlyCtrlCInterrupts()) return besideHandlers(work);
+  std::atomic<bool> stop{false};
+  auto result = [&] {
+    const nanobind::gil_scoped_release unlocked;
+    std::optional<StopOnCtrlC> onCtrlC;
+    if (isMain) onCtrlC.emplace(stop);
+    return work(stop);
+  }();
+  if (stop && PyErr_CheckSignals() != 0) throw nanobind::python_error();
+  return result;
 }
 
 }  // namespace smalti::python

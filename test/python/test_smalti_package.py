@@ -13,7 +13,8 @@ from interrupts import errors_after_ctrl_c
 
 smalti = pytest.importorskip("smalti", reason="the Python package is not built (it needs nanobind and jaxlib)")
 
-CASES = pathlib.Path(__file__).resolve().parents[1] / "data/cases"
+TEST = pathlib.Path(__file__).resolve().parents[1]
+CASES = TEST / "data/cases"
 ADD = """module @sub {
   func.func public @main(%x: tensor<2x3xDTYPE>, %y: tensor<2x3xDTYPE>) -> tensor<2x3xDTYPE> {
     %0 = stablehlo.add %x, %y : tensor<2x3xDTYPE>
@@ -208,10 +209,28 @@ def test_the_extension_exports_nothing_but_its_entry():
     assert [line.split()[-1] for line in symbols.splitlines()] == ["PyInit__smalti"]
 
 
-def test_ctrl_c_ends_a_run(tmp_path):
-    program = f"""
-import sys
+def one_endless_run(prepare="", target="interpret"):
+    """A program that calls a kernel once, which never returns."""
+    return f"""
+import signal
 import numpy as np, smalti
+module = smalti.load({str(TEST / "errors/SM9012/endless.mlir")!r}, results=[np.empty(1, np.int32)])
+executable = module.compile(step_limit=0, target={target!r})
+{prepare}
+print("running", flush=True)
+executable()
+"""
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_ctrl_c_ends_a_run(target):
+    err = errors_after_ctrl_c(one_endless_run(target=target))
+    assert err.rstrip().endswith("KeyboardInterrupt"), err
+
+
+def test_ctrl_c_ends_a_loop_of_short_runs():
+    program = f"""
+import smalti
 module = smalti.load({str(CASES / 'add_grid_1d')!r})
 executable = module.compile(step_limit=0)
 inputs = module.recorded_inputs()
@@ -221,6 +240,53 @@ while True:
 """
     err = errors_after_ctrl_c(program)
     assert err.rstrip().endswith("KeyboardInterrupt"), err
+
+
+def test_a_handler_of_the_user_decides_whether_ctrl_c_ends_a_run():
+    prepare = """
+def handler(*_):
+    global count
+    count += 1
+    if count == 1:
+        signal.raise_signal(signal.SIGINT)
+    else:
+        raise ValueError(f"signal {count}")
+count = 0
+signal.signal(signal.SIGINT, handler)
+"""
+    err = errors_after_ctrl_c(one_endless_run(prepare))
+    assert err.rstrip().endswith("ValueError: signal 2"), err
+
+
+@pytest.mark.parametrize("ignored", ["", "signal.signal(signal.SIGINT, signal.SIG_IGN)"])
+def test_an_alarm_ends_a_run(ignored):
+    prepare = f"""
+{ignored}
+def handler(*_):
+    raise TimeoutError("too long")
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, .2)
+"""
+    done = subprocess.run([sys.executable, "-c", one_endless_run(prepare)], capture_output=True, text=True, timeout=60,
+                          env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    assert done.stderr.rstrip().endswith("TimeoutError: too long"), done.stderr
+
+
+def test_calls_leave_the_handler_of_ctrl_c_in_place():
+    program = """
+import signal
+import numpy as np, smalti
+""" + f"module = smalti.load({str(CASES / 'add_grid_1d')!r})" + """
+signal.signal(signal.SIGINT, signal.default_int_handler)
+module.run(*module.recorded_inputs())
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    print("as before")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    assert done.stdout == "as before\n", done.stderr
 
 
 def test_complex_arrays_go_around_kernels():
