@@ -108,11 +108,14 @@ class GemvDotEmitter {
     const int64_t chains = GemvDotPlan::chains(rows, together), line = kLineBytes / (width_ * size_);
     const int64_t parts = std::max(chains, line);
     const int64_t pass = parts * width_, whole = held_.empty() ? s_.k / pass * pass : 0;
+    // Each pass over the rows of B prefetches for some of them, since fill buffers limit how many lines arrive at once.
+    const int64_t passesOverA = ceilDiv(s_.m, plan_.rowsOfA);
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
     const auto add = [&](Reg k, int64_t part, int64_t row, Values& sums, Reg mask) {
       const RowOfB& of = ofB[static_cast<size_t>(row)];
       Reg from = at(of.block->base, s_.b, of.number, d_.ldb, k);
-      if (first == 0 && part * width_ * size_ % kLineBytes == 0) prefetchUpcoming(l_, d_, *of.block, of.number, from);
+      if (row % passesOverA == first / plan_.rowsOfA && part * width_ * size_ % kLineBytes == 0)
+        prefetchUpcoming(l_, d_, *of.block, of.number, from);
       Reg y = loadOfB(b_, s_, d_.bf16Pairs, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
         Reg x = held_.empty() ? elementsOfA(first + i, k, mask)
