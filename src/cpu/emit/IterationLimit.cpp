@@ -7,7 +7,6 @@
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/ModRef.h"
-#include "llvm/TargetParser/Triple.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -65,12 +64,6 @@ bool isLong(mlir::Operation& loop) {
       .wasInterrupted();
 }
 
-/// The caller keeps all its registers, where LLVM has a convention for that.
-llvm::CallingConv::ID lookConvention(const Processor& p) {
-  const llvm::Triple triple(p.triple);
-  return triple.isX86() || triple.isAArch64() ? llvm::CallingConv::PreserveAll : llvm::CallingConv::C;
-}
-
 /// i32 look(ptr limits, i64 iterations): a KernelStatus.
 llvm::Function* lookFunction(NativeLowering& l) {
   constexpr const char* kName = "smalti.look";
@@ -80,7 +73,7 @@ llvm::Function* lookFunction(NativeLowering& l) {
   auto* function =
       llvm::Function::Create(llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy(), b.getInt64Ty()}, false),
                              llvm::Function::InternalLinkage, kName, l.module);
-  function->setCallingConv(lookConvention(l.processor));
+  function->setCallingConv(l.coldConvention());
   function->addFnAttr(llvm::Attribute::NoInline);
   function->addFnAttr(llvm::Attribute::Cold);
   // It does not access arrays, so that LLVM keeps what it knows about them.
@@ -133,7 +126,7 @@ void countIteration(NativeLowering& l, mlir::Operation& loop) {
   b.CreateCondBr(b.CreateICmpSGT(left, l.index(0)), on, look, weights.createBranchWeights(1 << 20, 1));
   b.SetInsertPoint(look);
   auto* status = b.CreateCall(lookFunction(l), {l.context, l.index(iterations)});
-  status->setCallingConv(lookConvention(l.processor));
+  status->setCallingConv(l.coldConvention());
   b.CreateStore(l.index(kIterationsPerCheck), counter);
   b.CreateCondBr(b.CreateICmpEQ(status, b.getInt32(0)), on, leave);
   b.SetInsertPoint(leave);

@@ -13,6 +13,7 @@
 #include "ir/facts/OpFamilies.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -142,6 +143,11 @@ View NativeLowering::view(mlir::Value v) {
 }
 
 // ---- control
+
+llvm::CallingConv::ID NativeLowering::coldConvention() const {
+  const llvm::Triple triple(processor.triple);
+  return triple.isX86() || triple.isAArch64() ? llvm::CallingConv::PreserveAll : llvm::CallingConv::C;
+}
 
 void NativeLowering::require(Reg ok, KernelStatus otherwise) {
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(ok); known && known->isOne()) return;

@@ -63,7 +63,9 @@ class NativeLowering {
   std::vector<ForPeers> forPeers;
   Reg arenaBase = nullptr, context = nullptr;
   Reg iterationsToCheck =
-      nullptr;                  ///< slot of the iteration counter; null: iterations are not counted (IterationLimit.h)
+      nullptr;  ///< slot of the iteration counter; null: iterations are not counted (IterationLimit.h)
+  /// Of loops and the kernel: how many loads their bodies contain whose bounds may be checked (ops/ReadOutside.h).
+  llvm::DenseMap<mlir::Operation*, int64_t> checkedLoads;
   std::vector<Reg> gridBounds;  ///< i64
   View barrier;                 ///< the barrier semaphore, if the kernel uses it
   /// An entry of the packed-B cache: a packed operand that several products share.
@@ -101,6 +103,8 @@ class NativeLowering {
   const ProductOpPlan& productPlan(mlir::Operation& op) const { return *plan.ops.find(&op)->second.product; }
 
   // ---- control
+  /// Of functions for rare cases: the caller keeps all its registers, where LLVM has a convention for that.
+  llvm::CallingConv::ID coldConvention() const;
   /// Ends the call with that status unless `ok` is true.
   void require(Reg ok, KernelStatus otherwise = KernelStatus::fault);
   /// for (i = begin; i < end; i += step) body(i); i64.

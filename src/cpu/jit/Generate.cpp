@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/jit/Guard.h"
 #include "cpu/jit/Jit.h"
 #include "cpu/jit/LeanCodegen.h"
@@ -92,10 +93,19 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(
-      passes, "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)"));
-  passes.run(module, modules);
+  const auto run = [&](llvm::StringRef pipeline) {
+    llvm::ModulePassManager passes;
+    llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
+    passes.run(module, modules);
+  };
+  if (hasLoadFunctions(module)) {
+    run("function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>)");
+    inlineInsideLoads(module);
+    modules.clear(), functions.clear();
+    run("function(simplifycfg,loop-mssa(licm),simplifycfg)");
+  } else {
+    run("function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)");
+  }
 }
 
 /// The input and output of one run of LLVM. On the heap: after a fatal error its objects may be inconsistent, so that
@@ -118,7 +128,7 @@ void generateInto(Generation& g) {
   llvm::raw_svector_ostream stream(g.bytes);
   if (!g.type) return g.built.module->print(stream, nullptr);
   g.built.module->getContext().setOptPassGate(leanGate());
-  LeanPassManager passes;
+  LeanPassManager passes(*g.built.module);
   if (g.machine->addPassesToEmitFile(passes, stream, nullptr, *g.type)) {
     g.errors = "LLVM cannot write this kind of file";
     return;
