@@ -174,6 +174,24 @@ def test_parts_of_blocks_at_any_element():
         close(way(padded, w), wanted)
 
 
+@pytest.mark.parametrize("sizes", [(8, 8), (8, 0), (0, 8), (0, 0)])
+def test_copies_of_no_rows_need_no_wait(sizes):
+    """One wait for the rows of two copies; a copy of no rows counts nothing."""
+
+    def kernel(sizes, x, o, buffer, done):
+        for i in range(2):
+            rows = pl.ds(8 * i, pl.multiple_of(sizes[i], 8))
+            pltpu.make_async_copy(x.at[rows], buffer.at[rows], done).start()
+        both = buffer.at[pl.ds(0, pl.multiple_of(sizes[0] + sizes[1], 8))]
+        pltpu.make_async_copy(both, both, done).wait()
+        o[...] = jnp.ones_like(o)
+
+    call = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32),
+                          in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), ANYWHERE],
+                          scratch_shapes=[pltpu.VMEM((16, 128), jnp.float32), pltpu.SemaphoreType.DMA])
+    assert (smalti.jax.check(call, jnp.array(sizes, jnp.int32), normal(16, 128)) == 1).all()
+
+
 # Transformations
 
 

@@ -8,6 +8,7 @@
 #include "cpu/jit/Jit.h"
 #include "cpu/jit/LeanCodegen.h"
 #include "cpu/jit/Optimised.h"
+#include "cpu/jit/SplitFunctions.h"
 #include "cpu/jit/Targets.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -123,6 +124,7 @@ struct Generation {
 void generateInto(Generation& g) {
   auto begin = std::chrono::steady_clock::now();
   optimise(*g.built.module, *g.machine);
+  splitLargeFunctions(*g.built.module);
   g.optimiseMs = msSince(begin);
   begin = std::chrono::steady_clock::now();
   llvm::raw_svector_ostream stream(g.bytes);

@@ -39,6 +39,7 @@ bool liesWithin(const Shape& bounds, const BoxShape& shape, const Box& box) {
   Diagnostic d = outOfBounds(shape, box, Reach::load);
   // Without numbers, so that all findings at one place are merged.
   d.message = fmt::format("out-of-bounds read of {}: elements outside are undefined", describe(*box.ref));
+  d.help = "harmless if nothing uses those elements; otherwise clamp the index, or make the ref large enough";
   d.place = frame.place();
   return frame.core->continuesAfter(std::move(d));
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "machine/observers/Checker.h"
+#include "machine/runtime/DmaEngine.h"
 
 namespace smalti::machine {
 namespace {
@@ -15,6 +16,8 @@ class UnwaitedCopyChecker final : public Checker {
   using Checker::Checker;
 
   void dmaStart(const Actor& actor, const DmaTransfer& t) override {
+    // A copy of no bytes counts nothing that a wait could be for.
+    if (dmaCredit(t.targetSemaphore.view, t.bytes) == 0) return;
     // Semaphores that the program passes to the kernel outlive it: another call may wait.
     if (idOf(t.targetSemaphore).kind == AllocationKind::array) return;
     flights_[t.id] = {t.place,     t.source.buffer->name, t.target.view.buffer->name, false, false,

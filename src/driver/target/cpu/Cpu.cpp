@@ -130,12 +130,13 @@ class CpuKernel : public TargetKernel {
 
   /// The finding that the machine would report for such a load if the inputs were still intact.
   Finding readOutside(SourcePlace place) const {
-    return {{.code = "SM4010",
-             .message = "out-of-bounds read: elements outside are undefined",
-             .place = std::move(place),
-             .need = {},
-             .have = {},
-             .help = "clamp the index; `smalti check` reports which one"}};
+    return {
+        {.code = "SM4010",
+         .message = "out-of-bounds read: elements outside are undefined",
+         .place = std::move(place),
+         .need = {},
+         .have = {},
+         .help = "harmless if nothing uses those elements; otherwise clamp the index, which `smalti check` reports"}};
   }
 
   /// The machine runs the call again to report the error. Its results are invalid if native code has already

@@ -3,13 +3,13 @@
 #include <cfenv>
 #include <tuple>
 
+#include "../SpecialFloats.h"
 #include "MathTesting.h"
 #include "eval/Elementwise.h"
 
 namespace smalti::cpu {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kTiny = 0x1p-149f, kMax = 0x1.fffffep127f;
 
 void expectSame(float got, float want, const std::string& what) {

@@ -9,13 +9,12 @@
 #include <sstream>
 
 #include "../../../LongTest.h"
+#include "../../SpecialFloats.h"
 #include "../RowKernels.h"
 #include "cpu/inspect/Inspect.h"
 
 namespace smalti::cpu::testing {
 namespace {
-
-constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
 
 struct RowsCase {
   Shape block;

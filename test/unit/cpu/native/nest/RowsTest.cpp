@@ -5,14 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "../../SpecialFloats.h"
 #include "../RowKernels.h"
 #include "cpu/inspect/Inspect.h"
 #include "cpu/plan/KernelPlan.h"
 
 namespace smalti::cpu::testing {
 namespace {
-
-constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
 
 Val sumOfRow(TextKernel& k, const Val& v, const Shape& shape) { return reducedRows(k, "add", v, shape, 0); }
 
