@@ -61,8 +61,8 @@ def matmul(x, y, block=256):
 
 
 def gelu(x):
-    rows = pl.BlockSpec((256, x.shape[1]), lambda i: (i, 0))
-    return pl.pallas_call(lambda x, o: o.__setitem__(..., jax.nn.gelu(x[...])), grid=(x.shape[0] // 256,), in_specs=[rows],
+    rows = pl.BlockSpec((128, x.shape[1]), lambda i: (i, 0))
+    return pl.pallas_call(lambda x, o: o.__setitem__(..., jax.nn.gelu(x[...])), grid=(x.shape[0] // 128,), in_specs=[rows],
                           out_specs=rows, out_shape=x)(x)
 
 
@@ -86,7 +86,7 @@ def paged(q, k, v):
 ROWS = [
     ("matmul f32 512³", matmul, (normal(0, (512, 512)), normal(1, (512, 512))), 512**3, 0),
     ("matmul bf16 512³", matmul, (normal(0, (512, 512), jnp.bfloat16), normal(1, (512, 512), jnp.bfloat16)), 512**3, 0),
-    ("gelu f32 1024×1024", gelu, (normal(0, (1024, 1024)),), 0, 8 << 20),
+    ("gelu f32 1024×4096", gelu, (normal(0, (1024, 4096)),), 0, 32 << 20),
     ("flash attention 4×512×128", attention, tuple(normal(i, (1, 4, 512, 128)) for i in range(3)), 2 * 4 * 512**2 * 128, 0),
     ("megablox gmm 2048×512×1024", grouped, (normal(0, (2048, 512)), normal(1, (8, 512, 1024))), 2048 * 512 * 1024, 0),
     ("paged attention 8×32×1024", paged, (normal(0, (8, 32, 128)), *(normal(i, (8, 512, 16, 128)) for i in (1, 2))),
