@@ -7,11 +7,12 @@
 namespace smalti::python {
 namespace {
 
-std::atomic<std::atomic<bool>*> gStop{nullptr};
+/// Not of a call: a handler that began during one may end after it.
+std::atomic<bool> gStop{false};
 struct sigaction gBefore;
 
 void onSignal(int signal, siginfo_t* info, void* context) {
-  if (std::atomic<bool>* stop = gStop.load()) *stop = true;
+  gStop = true;
   if (gBefore.sa_flags & SA_SIGINFO)
     gBefore.sa_sigaction(signal, info, context);
   else
@@ -36,9 +37,9 @@ bool onlyCtrlCInterrupts() {
   return module.attr("getsignal")(SIGINT).is(module.attr("default_int_handler"));
 }
 
-StopOnCtrlC::StopOnCtrlC(std::atomic<bool>& stop) : installed_(hasHandler(SIGINT)) {
+StopOnCtrlC::StopOnCtrlC() : installed_(hasHandler(SIGINT)) {
+  gStop = false;
   if (!installed_) return;
-  gStop = &stop;
   struct sigaction ours{};
   ours.sa_sigaction = &onSignal;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -47,9 +48,9 @@ StopOnCtrlC::StopOnCtrlC(std::atomic<bool>& stop) : installed_(hasHandler(SIGINT
 }
 
 StopOnCtrlC::~StopOnCtrlC() {
-  if (!installed_) return;
-  sigaction(SIGINT, &gBefore, nullptr);
-  gStop = nullptr;
+  if (installed_) sigaction(SIGINT, &gBefore, nullptr);
 }
+
+const std::atomic<bool>& StopOnCtrlC::stop() const { return gStop; }
 
 }  // namespace smalti::python

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <optional>
 
 #include <nanobind/nanobind.h>
 
@@ -17,14 +16,15 @@ bool isMainThread();
 /// SIGTERM, …) has a handler. Called with the interpreter's lock.
 bool onlyCtrlCInterrupts();
 
-/// While it exists, Ctrl-C sets `stop`, and what handled it before is called, too; not where it has no handler. For the
-/// main thread, one at a time.
+/// While it exists, Ctrl-C sets `stop()`, and what handled it before is called, too; not where it has no handler. For
+/// the main thread, one at a time.
 class StopOnCtrlC {
  public:
-  explicit StopOnCtrlC(std::atomic<bool>& stop);
+  StopOnCtrlC();
   ~StopOnCtrlC();
   StopOnCtrlC(const StopOnCtrlC&) = delete;
   StopOnCtrlC& operator=(const StopOnCtrlC&) = delete;
+  const std::atomic<bool>& stop() const;
 
  private:
   const bool installed_;
@@ -58,16 +58,18 @@ auto besideHandlers(Work&& work) {
 /// of the user.
 template <class Work>
 auto interruptible(Work&& work) {
-  const bool isMain = isMainThread();
-  if (isMain && !onlyCtrlCInterrupts()) return besideHandlers(work);
-  std::atomic<bool> stop{false};
+  if (!isMainThread()) {
+    const nanobind::gil_scoped_release unlocked;
+    const std::atomic<bool> never{false};
+    return work(never);
+  }
+  if (!onlyCtrlCInterrupts()) return besideHandlers(work);
+  const StopOnCtrlC onCtrlC;
   auto result = [&] {
     const nanobind::gil_scoped_release unlocked;
-    std::optional<StopOnCtrlC> onCtrlC;
-    if (isMain) onCtrlC.emplace(stop);
-    return work(stop);
+    return work(onCtrlC.stop());
   }();
-  if (stop && PyErr_CheckSignals() != 0) throw nanobind::python_error();
+  if (onCtrlC.stop() && PyErr_CheckSignals() != 0) throw nanobind::python_error();
   return result;
 }
 

@@ -80,8 +80,8 @@ bool isAmongManyLoads(NativeLowering& l, mlir::Operation& op) {
   return known->second > kMaxInlineLoads;
 }
 
-/// What such a function knows when it is compiled. The others are its arguments: the starts, and the numbers here that
-/// are null.
+/// What a function for such loads knows when it is compiled: the numbers that are constants. The others, and the
+/// starts, are its arguments.
 struct Signature {
   DType dtype;
   llvm::SmallVector<Dimension, 4> dims;
