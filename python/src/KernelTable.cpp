@@ -37,6 +37,12 @@ void verifyCall(const CallAttributes& call, Settings settings) {
 
 }  // namespace
 
+bool wantsNativeCode(const CallAttributes& call) {
+  const OptionList options = optionsFrom(call.options);
+  return targetOf(options) == "cpu" &&
+         std::ranges::find(options, "check", &OptionList::value_type::first) == options.end();
+}
+
 KernelTable& KernelTable::instance() {
   static auto* table = new KernelTable;  // JAX's threads may still run kernels while the process ends
   return *table;

@@ -27,6 +27,9 @@ struct CallAttributes {
   std::string_view options;  ///< a line "name=value" for each
 };
 
+/// Whether the call asks for native code, and not for checks, which the machine may have to do.
+bool wantsNativeCode(const CallAttributes&);
+
 class KernelTable {
  public:
   static KernelTable& instance();

@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include <nanobind/stl/string.h>
 #include <xla/ffi/api/ffi.h>
@@ -184,6 +185,32 @@ std::optional<CallAttributes> kernelOf(ffi::Dictionary attributes) {
   return CallAttributes{*key, *module, *options};
 }
 
+/// Says once of each kernel that the machine ran it though native code was asked for.
+void warnOfMachine(const CallAttributes& kernel) {
+  static std::mutex mutex;
+  static auto* said = new std::set<std::string, std::less<>>;
+  {
+    const std::lock_guard lock(mutex);
+    if (!wantsNativeCode(kernel) || !said->emplace(kernel.key).second) return;
+  }
+  const auto module = attempt([&] { return unwrap(Module::parse(kernel.module, "pallas_call")); });
+  const std::string name = module && !module->kernels().empty() ? module->kernels().front() : "";
+  const std::string text =
+      "kernel '" + name +
+      "' has no native code with these options and runs on the abstract machine, which is slower by "
+      "an order of magnitude: `smalti show FOLDER --target cpu` says why, with a folder of "
+      "smalti.jax.export";
+  const nb::gil_scoped_acquire locked;
+  try {
+    nb::module_::import_("warnings").attr("warn")(nb::str(text.c_str()), nb::handle(PyExc_RuntimeWarning));
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("smalti: warning of a kernel without native code");
+  }
+}
+
+/// Of a call on the machine; smaller kernels are fast there, too. Native code counts nothing.
+constexpr int64_t kManyInstructions = 1'000;
+
 ffi::Error call(ffi::Dictionary attributes, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   const auto kernel = kernelOf(attributes);
   if (!kernel) return ffi::Error::Internal("the call has no attribute of its kernel");
@@ -198,6 +225,7 @@ ffi::Error call(ffi::Dictionary attributes, ffi::RemainingArgs arguments, ffi::R
   const auto report = (*executable)->execute_into(seat->inputs, seat->outputs);
   if (!report) return failedRun(report.error());
   packInto(packedTargets(seat->outputs, results), seat->outputs);
+  if (report->statistics.instructions >= kManyInstructions) warnOfMachine(*kernel);
   return judged(*report, true);
 }
 

@@ -4,6 +4,7 @@ import functools
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -247,6 +248,25 @@ def test_a_kernel_that_fails_is_an_exception():
         jax.block_until_ready(jax.jit(call)(np.array([9], np.int32), X))
     assert "test_smalti_jax_calls.py" in str(caught.value)
     np.testing.assert_array_equal(call(np.array([0], np.int32), X), X[:8])  # and goes on
+
+
+@pytest.mark.parametrize("options, steps, warns", [({"cores": 2}, 300, True), ({"cores": 2}, 3, False), ({}, 300, False),
+                                                   ({"target": "interpret"}, 300, False)])
+def test_a_long_kernel_without_native_code_is_named(options, steps, warns):
+    def slow(x_ref, o_ref):
+        o_ref[...] = x_ref[...] + x_ref[...] * 2
+
+    x = jnp.ones((8 * steps, 128))
+    rows = pl.BlockSpec((8, 128), lambda i: (i, 0))
+    with smalti.jax.using(**options), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call = jax.jit(pl.pallas_call(slow, grid=(steps,), in_specs=[rows], out_specs=rows, out_shape=x))
+        for _ in range(2):
+            assert (call(x) == 3).all()
+    texts = [str(w.message) for w in caught if w.category is RuntimeWarning]
+    assert texts == ["kernel 'slow' has no native code with these options and runs on the abstract machine, which is slower "
+                     "by an order of magnitude: `smalti show FOLDER --target cpu` says why, with a folder of smalti.jax.export"
+                     ] * warns
 
 
 def test_a_read_outside_of_a_ref_goes_on_with_a_warning():

@@ -40,7 +40,7 @@ class RandomMatmul {
  public:
   explicit RandomMatmul(Mistake mistake)
       : mistake_(mistake),
-        m_(someExtent()),
+        m_(mistake == Mistake::zeroedByRows ? pick(kBlock + 1, 3 * kBlock + 1) : someExtent()),  // has a second step
         n_(someExtent()),
         depth_(someExtent()),
         k({stepsOf(m_), stepsOf(n_), steps()}, "parallel,parallel,arbitrary") {
