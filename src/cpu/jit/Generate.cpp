@@ -130,7 +130,7 @@ void generateInto(Generation& g) {
   llvm::raw_svector_ostream stream(g.bytes);
   if (!g.type) return g.built.module->print(stream, nullptr);
   g.built.module->getContext().setOptPassGate(leanGate());
-  LeanPassManager passes(*g.built.module);
+  LeanPassManager passes;
   if (g.machine->addPassesToEmitFile(passes, stream, nullptr, *g.type)) {
     g.errors = "LLVM cannot write this kind of file";
     return;

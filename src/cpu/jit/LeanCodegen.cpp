@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/Pass.h"
 #include "llvm/PassInfo.h"
@@ -80,11 +79,6 @@ constexpr std::string_view kSkipped[] = {
     "x86-suppress-apx-for-relocation",
 };
 
-/// It walks over all blocks again after each change: a third of the time for a kernel of 20,000 instructions, whose
-/// code is as fast without it.
-constexpr std::string_view kSkippedIfLarge = "codegenprepare";
-constexpr unsigned kLargeInstructions = 15'000;
-
 /// Keeps the machine scheduler away from product loops, whose loads are emitted where it would place them.
 class Gate : public llvm::OptPassGate {
  public:
@@ -103,18 +97,13 @@ llvm::OptPassGate& leanGate() {
 
 std::span<const std::string_view> skippedPasses() { return kSkipped; }
 
-bool isSkipped(const llvm::Pass& pass, bool isLarge) {
+bool isSkipped(const llvm::Pass& pass) {
   const llvm::PassInfo* known = llvm::Pass::lookupPassInfo(pass.getPassID());
-  if (!known) return false;
-  const std::string_view name = known->getPassArgument();
-  return std::ranges::find(kSkipped, name) != std::end(kSkipped) || (isLarge && name == kSkippedIfLarge);
+  return known && std::ranges::find(kSkipped, std::string_view(known->getPassArgument())) != std::end(kSkipped);
 }
 
-LeanPassManager::LeanPassManager(const llvm::Module& module)
-    : isLarge_(module.getInstructionCount() >= kLargeInstructions) {}
-
 void LeanPassManager::add(llvm::Pass* pass) {
-  if (isSkipped(*pass, isLarge_))
+  if (isSkipped(*pass))
     delete pass;
   else
     PassManager::add(pass);

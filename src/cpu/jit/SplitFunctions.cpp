@@ -14,7 +14,7 @@ namespace {
 /// In instructions. Functions with fewer compile fast enough, and keep their loops in view of each other.
 constexpr unsigned kLargeFunction = 15'000;
 /// In instructions: a loop with fewer is not worth a call, one with more is divided itself. Of 20, 30, 60 and 200 to
-/// 5,000, these took the least time for two kernels of 80,000 and 105,000 instructions: 3.8 and 3.5 s; whole, they took
+/// 5,000, these took the least time for two kernels of 80,000 and 105,000 instructions: 2.9 and 2.5 s; whole, they took
 /// 13.0 and 15.9 s.
 constexpr unsigned kSmallLoop = 20, kLargeLoop = 5'000;
 

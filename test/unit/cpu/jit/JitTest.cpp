@@ -74,14 +74,11 @@ TEST(Jit, FunctionsOfTheProcessAreCalledByName) {
 /// A pass that LLVM renames would silently run again.
 TEST(Jit, SkippedPassesAreLeftOut) {
   struct Recorder : llvm::legacy::PassManager {
-    std::set<std::string> offered, skipped, skippedIfLarge;
+    std::set<std::string> offered, skipped;
     void add(llvm::Pass* pass) override {
       if (const auto* known = llvm::Pass::lookupPassInfo(pass->getPassID())) {
         offered.insert(known->getPassArgument().str());
-        if (isSkipped(*pass))
-          skipped.insert(known->getPassArgument().str());
-        else if (isSkipped(*pass, true))
-          skippedIfLarge.insert(known->getPassArgument().str());
+        if (isSkipped(*pass)) skipped.insert(known->getPassArgument().str());
       }
       PassManager::add(pass);
     }
@@ -102,7 +99,6 @@ TEST(Jit, SkippedPassesAreLeftOut) {
   for (const std::string_view name : skippedPasses()) EXPECT_TRUE(all.skipped.contains(std::string(name))) << name;
   EXPECT_EQ(all.skipped.size(), skippedPasses().size());
   EXPECT_TRUE(all.offered.contains("machine-scheduler"));
-  EXPECT_THAT(all.skippedIfLarge, testing::ElementsAre("codegenprepare"));
 }
 
 /// By the names that LLVM asks with: of the pass, and of the function.
@@ -128,7 +124,7 @@ TEST(Jit, KernelsOfProductsAreNotScheduledAgain) {
   built.module->setDataLayout(machine->createDataLayout());
   llvm::SmallString<0> object;
   llvm::raw_svector_ostream stream(object);
-  LeanPassManager passes(*built.module);
+  LeanPassManager passes;
   ASSERT_FALSE(machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile));
   passes.run(*built.module);
   std::vector<std::string> kernels;
