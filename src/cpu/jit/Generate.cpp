@@ -99,14 +99,12 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
     llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
     passes.run(module, modules);
   };
-  if (hasLoadFunctions(module)) {
-    run("function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>)");
-    inlineInsideLoads(module);
+  run("function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>)");
+  if (inlineInsideLoads(module)) {
     modules.clear(), functions.clear();
-    run("function(simplifycfg,loop-mssa(licm),simplifycfg)");
-  } else {
-    run("function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)");
+    run("function(simplifycfg)");
   }
+  run("function(loop-mssa(licm),simplifycfg)");
 }
 
 /// The input and output of one run of LLVM. On the heap: after a fatal error its objects may be inconsistent, so that

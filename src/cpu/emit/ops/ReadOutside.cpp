@@ -193,9 +193,8 @@ Reg loadedFrom(NativeLowering& l, mlir::Operation& op, const View& ref, const Lo
   return from;
 }
 
-bool hasLoadFunctions(const llvm::Module& module) { return llvm::any_of(module, isLoadFunction); }
-
-void inlineInsideLoads(llvm::Module& module) {
+bool inlineInsideLoads(llvm::Module& module) {
+  bool changed = false;
   for (llvm::Function& function : module) {
     if (!isLoadFunction(function)) continue;
     for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
@@ -211,8 +210,10 @@ void inlineInsideLoads(llvm::Module& module) {
         }
       call->replaceAllUsesWith(call->getArgOperand(last - 1));
       call->eraseFromParent();
+      changed = true;
     }
   }
+  return changed;
 }
 
 void endAtOutsideReads(llvm::Module& module) {

@@ -16,10 +16,9 @@ struct LoadBounds {
 /// The address of the load's first element: `base` if it is `inside` (i1), else where cpu/runtime/OutsideReads.h
 /// has copied it, with the same strides.
 Reg loadedFrom(NativeLowering&, mlir::Operation&, const View& ref, const LoadBounds&, Reg inside, Reg base);
-/// Where a kernel has many loads, `loadedFrom` calls functions that decide. Whether the module has such functions, and
-/// the calls replaced that simplified code shows to be inside.
-bool hasLoadFunctions(const llvm::Module&);
-void inlineInsideLoads(llvm::Module&);
+/// Where a kernel has many loads, `loadedFrom` calls functions that decide. Replaces the calls that simplified code
+/// shows to be inside; whether there were any.
+bool inlineInsideLoads(llvm::Module&);
 /// Code without run-time functions (exported objects) ends the call.
 void endAtOutsideReads(llvm::Module&);
 
