@@ -43,6 +43,11 @@ Found& found() {
   return *all;
 }
 
+/// Called with the interpreter's lock.
+void warn(const nb::object& text) {
+  nb::module_::import_("warnings").attr("warn")(text, nb::handle(PyExc_RuntimeWarning));
+}
+
 /// The others are said in a RuntimeWarning.
 std::vector<Finding> mistakesAmong(const std::vector<Finding>& findings) {
   const nb::gil_scoped_acquire locked;
@@ -53,7 +58,7 @@ std::vector<Finding> mistakesAmong(const std::vector<Finding>& findings) {
       if (nb::cast<bool>(finding.attr("is_mistake")))
         mistakes.push_back(f);
       else
-        nb::module_::import_("warnings").attr("warn")(nb::str(finding), nb::handle(PyExc_RuntimeWarning));
+        warn(nb::str(finding));
     }
   } catch (nb::python_error& error) {
     error.discard_as_unraisable("smalti: warning of what a kernel did");
@@ -185,6 +190,9 @@ std::optional<CallAttributes> kernelOf(ffi::Dictionary attributes) {
   return CallAttributes{*key, *module, *options};
 }
 
+/// Of a call on the machine; smaller kernels are fast there, too. Native code counts nothing.
+constexpr int64_t kManyInstructions = 1'000;
+
 /// Says once of each kernel that the machine ran it though native code was asked for.
 void warnOfMachine(const CallAttributes& kernel) {
   static std::mutex mutex;
@@ -202,14 +210,11 @@ void warnOfMachine(const CallAttributes& kernel) {
       "smalti.jax.export";
   const nb::gil_scoped_acquire locked;
   try {
-    nb::module_::import_("warnings").attr("warn")(nb::str(text.c_str()), nb::handle(PyExc_RuntimeWarning));
+    warn(nb::str(text.c_str()));
   } catch (nb::python_error& error) {
     error.discard_as_unraisable("smalti: warning of a kernel without native code");
   }
 }
-
-/// Of a call on the machine; smaller kernels are fast there, too. Native code counts nothing.
-constexpr int64_t kManyInstructions = 1'000;
 
 ffi::Error call(ffi::Dictionary attributes, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   const auto kernel = kernelOf(attributes);

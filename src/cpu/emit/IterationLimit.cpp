@@ -70,15 +70,12 @@ llvm::Function* lookFunction(NativeLowering& l) {
   if (llvm::Function* known = l.module.getFunction(kName)) return known;
   auto& c = l.b.getContext();
   Builder b(c);
-  auto* function =
-      llvm::Function::Create(llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy(), b.getInt64Ty()}, false),
-                             llvm::Function::InternalLinkage, kName, l.module);
-  function->setCallingConv(l.coldConvention());
-  function->addFnAttr(llvm::Attribute::NoInline);
+  llvm::Function* function =
+      l.newFunctionForRareCases(kName, llvm::FunctionType::get(b.getInt32Ty(), {b.getPtrTy(), b.getInt64Ty()}, false));
   function->addFnAttr(llvm::Attribute::Cold);
   // It does not access arrays, so that LLVM keeps what it knows about them.
   function->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
-  b.SetInsertPoint(llvm::BasicBlock::Create(c, "", function));
+  b.SetInsertPoint(&function->getEntryBlock());
   Reg limits = function->getArg(0);
   Reg left = b.CreateSub(b.CreateLoad(b.getInt64Ty(), limits), function->getArg(1));
   b.CreateStore(left, limits);
@@ -125,8 +122,9 @@ void countIteration(NativeLowering& l, mlir::Operation& loop) {
   llvm::MDBuilder weights(b.getContext());
   b.CreateCondBr(b.CreateICmpSGT(left, l.index(0)), on, look, weights.createBranchWeights(1 << 20, 1));
   b.SetInsertPoint(look);
-  auto* status = b.CreateCall(lookFunction(l), {l.context, l.index(iterations)});
-  status->setCallingConv(l.coldConvention());
+  llvm::Function* function = lookFunction(l);
+  auto* status = b.CreateCall(function, {l.context, l.index(iterations)});
+  status->setCallingConv(function->getCallingConv());
   b.CreateStore(l.index(kIterationsPerCheck), counter);
   b.CreateCondBr(b.CreateICmpEQ(status, b.getInt32(0)), on, leave);
   b.SetInsertPoint(leave);

@@ -144,9 +144,13 @@ View NativeLowering::view(mlir::Value v) {
 
 // ---- control
 
-llvm::CallingConv::ID NativeLowering::coldConvention() const {
+llvm::Function* NativeLowering::newFunctionForRareCases(llvm::StringRef name, llvm::FunctionType* type) {
+  auto* made = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
   const llvm::Triple triple(processor.triple);
-  return triple.isX86() || triple.isAArch64() ? llvm::CallingConv::PreserveAll : llvm::CallingConv::C;
+  if (triple.isX86() || triple.isAArch64()) made->setCallingConv(llvm::CallingConv::PreserveAll);
+  made->addFnAttr(llvm::Attribute::NoInline);
+  llvm::BasicBlock::Create(b.getContext(), "", made);
+  return made;
 }
 
 void NativeLowering::require(Reg ok, KernelStatus otherwise) {

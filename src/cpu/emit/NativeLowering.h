@@ -103,8 +103,9 @@ class NativeLowering {
   const ProductOpPlan& productPlan(mlir::Operation& op) const { return *plan.ops.find(&op)->second.product; }
 
   // ---- control
-  /// Of functions for rare cases: the caller keeps all its registers, where LLVM has a convention for that.
-  llvm::CallingConv::ID coldConvention() const;
+  /// A function of this module, with an empty block, whose caller keeps all its registers, where LLVM has a convention
+  /// for that. Calls take its convention.
+  llvm::Function* newFunctionForRareCases(llvm::StringRef name, llvm::FunctionType*);
   /// Ends the call with that status unless `ok` is true.
   void require(Reg ok, KernelStatus otherwise = KernelStatus::fault);
   /// for (i = begin; i < end; i += step) body(i); i64.

@@ -120,14 +120,6 @@ struct Signature {
   }
 };
 
-llvm::Function* newFunction(NativeLowering& l, const std::string& name, llvm::FunctionType* type) {
-  auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, l.module);
-  function->setCallingConv(l.coldConvention());
-  function->addFnAttr(llvm::Attribute::NoInline);
-  llvm::BasicBlock::Create(l.b.getContext(), "", function);
-  return function;
-}
-
 /// ptr (ptr context, ptr place, ptr ref, i64 numbers…, ptr base, i1 inside): `base` if it is `inside`.
 llvm::Function* loadFunction(NativeLowering& l, const Signature& signature) {
   const std::string name = signature.name();
@@ -137,13 +129,13 @@ llvm::Function* loadFunction(NativeLowering& l, const Signature& signature) {
   types.append(signature.arguments().size(), b.getInt64Ty());
   // A function of its own for the rare case, so that only this one saves registers; its arguments are the first ones.
   llvm::Function* outside =
-      newFunction(l, name + kOutsideSuffix.str(), llvm::FunctionType::get(b.getPtrTy(), types, false));
+      l.newFunctionForRareCases(name + kOutsideSuffix.str(), llvm::FunctionType::get(b.getPtrTy(), types, false));
   outside->addFnAttr(llvm::Attribute::Cold);
   b.SetInsertPoint(&outside->getEntryBlock());
   b.CreateRet(callReadOutside(b, atEntry(*outside), l.module, outside->getArg(0), outside->getArg(1),
                               outside->getArg(2), signature.within(*outside, 3), signature.dtype));
   types.append({b.getPtrTy(), b.getInt1Ty()});
-  llvm::Function* function = newFunction(l, name, llvm::FunctionType::get(b.getPtrTy(), types, false));
+  llvm::Function* function = l.newFunctionForRareCases(name, llvm::FunctionType::get(b.getPtrTy(), types, false));
   auto* isInside = llvm::BasicBlock::Create(b.getContext(), "inside", function);
   auto* isOutside = llvm::BasicBlock::Create(b.getContext(), "outside", function);
   llvm::SmallVector<Reg, 12> arguments;
@@ -172,8 +164,9 @@ Reg loadedFrom(NativeLowering& l, mlir::Operation& op, const View& ref, const Lo
     llvm::SmallVector<Reg, 12> arguments{l.context, place, ref.base};
     arguments.append(signature.arguments());
     arguments.append({base, inside});
-    auto* from = b.CreateCall(loadFunction(l, signature), arguments);
-    from->setCallingConv(l.coldConvention());
+    llvm::Function* function = loadFunction(l, signature);
+    auto* from = b.CreateCall(function, arguments);
+    from->setCallingConv(function->getCallingConv());
     l.require(b.CreateIsNotNull(from));
     return from;
   }
