@@ -14,7 +14,8 @@ nvidia-cuda-nvdisasm). The figures are those of the innermost loop with the most
   resident warps   of the most that a multiprocessor can have; registers, shared memory and threads limit them
 
 The products on the tensor cores of sm_90a have limits: no spilled bytes, issue / multiply below 1, copied / blocks at most 1.05. It is an error
-if one of them exceeds these.
+if one of them exceeds these. Attention is shown with the blocks for which issue / multiply is lowest, without spilled bytes if possible; its loop
+contains the code of the last step, which divides by the sums and stores the result.
 """
 
 import argparse
@@ -52,6 +53,7 @@ PRODUCTS = [  # name, sizes, blocks, dtype, precision
 ]
 WIDTHS = {"bf16": 2, "f16": 2, "i8": 1, "f8e4m3fn": 1, "f32": 4}
 CASES = ["flash_attention_causal_f32", "rmsnorm_f32"]
+ATTENTION_LENGTH = 4096  # of the rows of `attention` (Kernels.cpp) that are shown
 
 
 def multiply_adds(instruction):
@@ -138,6 +140,21 @@ def excess(row):
             if not isinstance(row.get(name), (int, float)) or row[name] > most]
 
 
+def attention(gpu, folder, only):
+    """A row for each attention kernel of the benchmark with a device."""
+    for kernel in json.loads((folder / "rows.json").read_text()):
+        if kernel["kind"] != "attention" or kernel["sizes"]["length"] != ATTENTION_LENGTH or only not in kernel["name"]:
+            continue
+        choices = []
+        for module in kernel["modules"]:
+            print(f"{kernel['name']}, blocks {module['blocks']}, {gpu} …", file=sys.stderr)
+            operands = [part for operand in module["arguments"] for part in ("--in", operand)]
+            found, why = shown(gpu, folder / module["file"], *operands, "--out-shape", module["result"])
+            name = f"bf16 {kernel['name']}, blocks {module['blocks']}"
+            choices.append(figures(name, gpu, found) if found else {"kernel": name, "gpu": gpu, "refused": why})
+        yield min(choices, key=lambda row: (row.get("spilled bytes", 1) > 0, row.get("issue / multiply", 1e9)))
+
+
 def measure(arguments):
     """Measures with a Python that has PyTorch and the smalti package: SMALTI_PYTHON, else this one."""
     with tempfile.TemporaryDirectory() as folder:
@@ -159,6 +176,8 @@ def main():
         sys.exit(measure(arguments))
     rows, exceeded = [], []
     with tempfile.TemporaryDirectory() as folder:
+        kernels = pathlib.Path(folder) / "kernels"
+        subprocess.run([ROOT / "build/release/bin/bench_cuda_kernels", kernels], check=True)
         for gpu in arguments.gpu.split(","):
             for name, (m, n, k), blocks, dtype, precision in PRODUCTS:
                 if arguments.only not in name:
@@ -175,6 +194,7 @@ def main():
                 rows.append(row)
                 if gpu == "sm_90a" and (dtype != "f32" or precision):
                     exceeded += excess(row)
+            rows += attention(gpu, kernels, arguments.only)
             for case in CASES:
                 folder_of_case = ROOT / "test/data/cases" / case
                 if arguments.only in case and folder_of_case.exists():

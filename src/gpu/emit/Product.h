@@ -16,8 +16,8 @@ struct ProductForm {
   DType out = DType::f32;
   View made;        ///< the result in memory; its dimensions are batch, rows, columns
   mlir::Value acc;  ///< the accumulator: the product is added to it
-  /// A left operand in registers (PlannedProduct::lhsInRegisters): four words of the thread's fragment for each 64 rows
-  /// of the warp group and each instruction along K.
+  /// A left operand in registers (PlannedProduct::lhsInRegisters): four words of the thread's fragment for the rows of
+  /// each instruction and each instruction along K.
   std::vector<std::array<Reg, 4>> left;
 
   int64_t m() const { return num_elements(rows); }

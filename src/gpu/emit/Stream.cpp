@@ -59,7 +59,7 @@ void Stream::initMbarriers() {
       l_.device.mbarrierInit(b_, mbarrier(StreamMbarrier::free, number(s)), warps);
     }
     if (!plan_.residents.empty())
-      for (int s = 0; s < StreamPlan::kResidentBuffers; ++s) {
+      for (int s = 0; s < plan_.residentBuffers(); ++s) {
         l_.device.mbarrierInit(b_, mbarrier(StreamMbarrier::residentFull, number(s)), 1);
         l_.device.mbarrierInit(b_, mbarrier(StreamMbarrier::residentFree, number(s)), warps);
       }
@@ -91,17 +91,21 @@ void Stream::begin(Reg first, Reg points, Reg step) {
 // ---- the computing threads
 
 void Stream::enterPoint(Reg point) {
-  if (!plan_.residents.empty()) b_.CreateStore(point, atPoint_);
+  if (plan_.residents.empty()) return;
+  if (plan_.usesTma)
+    b_.CreateStore(point, atPoint_);
+  else
+    copyResidentsByAll(point);
 }
 
 void Stream::beginProduct() {
-  if (plan_.residents.empty()) return;
+  if (plan_.residents.empty() || !plan_.usesTma) return;
   // At most one branch per product: the point's first product of all that are computed waits.
   Reg point = get(atPoint_, b_.getInt64Ty()), last = get(usedPoint_, b_.getInt64Ty());
   l_.when(b_.CreateICmpNE(point, last), [&] {
     l_.when(b_.CreateICmpSGE(last, l_.index(0)), [&] {
       l_.device.mbarrierArrive(b_, mbarrier(StreamMbarrier::residentFree, get(residentUses_.stage)));
-      advanceState(residentUses_, StreamPlan::kResidentBuffers);
+      advanceState(residentUses_, plan_.residentBuffers());
     });
     b_.CreateStore(point, usedPoint_);
     waitFor(mbarrier(StreamMbarrier::residentFull, get(residentUses_.stage)), get(residentUses_.parity));

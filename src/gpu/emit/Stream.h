@@ -12,8 +12,9 @@
 //   additional thread:  for each chunk: wait for `free` of the stage; copy, which completes `full`
 //   computing threads:  for each chunk: wait for `full`; multiply; arrive at `free`
 //
-// Operands that are the same in all steps of a point (StreamPlan::residents) have buffers of their own, with mbarriers
-// like those of stages, which are filled at the first chunk of each point.
+// Operands that are the same in all steps of a point (StreamPlan::residents) have buffers of their own. With TMA these
+// have mbarriers like those of stages, and are filled at the first chunk of each point; otherwise all threads copy and
+// wait when they begin the point.
 //
 // If warp groups take turns (StreamPlan::turns), only the group whose turn it is issues products. Otherwise, groups
 // that begin at the same time would wait for the tensor cores at the same time, and the tensor cores for them:
@@ -105,10 +106,12 @@ class Stream {
   void copyBoxes(size_t product, size_t side, Reg chunk, Reg to, Reg full);
   void waitToCopy(Reg mbarrier, Reg parity, llvm::BasicBlock* ended);
   void copyResidents(llvm::BasicBlock* ended);
+  void copyResidentsByAll(Reg point);
   void forNextProduct(const std::function<void(size_t, Reg chunk)>&);
   std::vector<Reg> indicesOfStep();
   tl::expected<Reg, cpu::Unsupported> isComputed(const StreamedProduct&, std::span<const Reg> indices);
   void lookUpConditions();
+  Reg addressInside(size_t block, std::vector<Reg> starts);
   void lookUpBlocks();
   void toNextChunk();
   Reg toNextStep();

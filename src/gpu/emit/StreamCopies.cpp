@@ -93,6 +93,16 @@ void Stream::lookUpConditions() {
   }
 }
 
+/// The address of a block, or of the nearest one inside the array. With TMA, elements outside the array are 0 instead.
+Reg Stream::addressInside(size_t block, std::vector<Reg> starts) {
+  for (const size_t d : l_.plan.grid.blocks[block].maybeOutside) {
+    Reg last = b_.CreateSub(cpu::extent(b_, source_.array(block), d), l_.index(source_.bounds(block)[d]));
+    starts[d] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, starts[d], l_.index(0));
+    starts[d] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, starts[d], last);
+  }
+  return cpu::elementPointer(b_, source_.array(block), starts);
+}
+
 /// Computes where the operands begin in the step of the next chunk.
 void Stream::lookUpBlocks() {
   const std::vector<Reg> indices = indicesOfStep();
@@ -109,7 +119,7 @@ void Stream::lookUpBlocks() {
       }
       const std::vector<Reg>& place = places_[i][side];
       if (!plan_.usesTma) {
-        b_.CreateStore(cpu::elementPointer(b_, source_.array(block), *starts), place[0]);
+        b_.CreateStore(addressInside(block, *starts), place[0]);
         continue;
       }
       for (size_t d = 0; d < place.size(); ++d) b_.CreateStore(b_.CreateTrunc((*starts)[d], b_.getInt32Ty()), place[d]);
@@ -242,8 +252,37 @@ StagedOperand Stream::operand(const StreamedProduct& p, size_t side, Reg base) {
                   .depth = bounds[o.depthDim],
                   .staged = side == 0 ? p.tile.rows() : p.tile.columns()};
   s.setOrder(o.depthDim > o.sideDim, p.tile.unit);
-  computeAlignment(l_, s, false);
+  if (o.isAligned && !s.isTransposed)
+    s.aligned = b_.getTrue();
+  else
+    computeAlignment(l_, s, false);
   return s;
+}
+
+/// Copies the residents of the point that the threads begin.
+void Stream::copyResidentsByAll(Reg point) {
+  std::vector<Reg> indices = source_.indicesOf(point);
+  indices.resize(l_.gridBounds.size(), l_.index(0));
+  l_.device.barrier(b_);  // all have multiplied those of the last point
+  for (const ResidentOperand& r : plan_.residents) {
+    const StreamedProduct& p = plan_.products[r.product];
+    const size_t block = p.operand(r.side)->block;
+    const auto starts = source_.blockAt(block, indices);
+    if (!starts) {
+      if (l_.status) l_.status = tl::unexpected(starts.error());
+      return;
+    }
+    const StagedOperand o = operand(p, r.side, addressInside(block, *starts));
+    for (int64_t chunk = 0; chunk < p.chunks; ++chunk) {
+      Reg to = b_.CreateConstInBoundsGEP1_64(
+          b_.getInt8Ty(), l_.sharedBase,
+          static_cast<uint64_t>(plan_.residentsAt() + r.offset + chunk * p.chunkBytes(r.side)));
+      stageChunk(l_, o, to, l_.index(0), l_.index(chunk * p.tile.depth()));
+    }
+  }
+  l_.device.commitCopies(b_);
+  l_.device.waitForCopies(b_, 0);
+  l_.device.barrier(b_);
 }
 
 void Stream::fetchNext() {
@@ -253,7 +292,7 @@ void Stream::fetchNext() {
       const StreamedProduct& p = plan_.products[i];
       Reg depth = b_.CreateMul(b_.CreateZExt(chunk, b_.getInt64Ty()), l_.index(p.tile.depth()));
       for (size_t side = 0; side < 2; ++side) {
-        if (!p.operand(side)) continue;
+        if (p.stagedBytes(side) == 0) continue;
         Reg place = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), to, static_cast<uint64_t>(p.offsetInStage(side)));
         stageChunk(l_, operand(p, side, get(places_[i][side][0], b_.getPtrTy())), place, l_.index(0), depth);
       }
@@ -333,7 +372,7 @@ void Stream::copyResidents(llvm::BasicBlock* ended) {
     }
   }
   b_.CreateStore(get(point_, b_.getInt64Ty()), filledPoint_);
-  advanceState(residentFills_, StreamPlan::kResidentBuffers);
+  advanceState(residentFills_, plan_.residentBuffers());
 }
 
 void Stream::copyAll(Reg first, Reg points, Reg step) {

@@ -167,7 +167,7 @@ class TensorProduct {
       case ProductUnit::warpGroups:
         return multiplyByGroups(from, chunk);
       case ProductUnit::warps:
-        return multiplyByWarps(leftIn(from, chunk), rightIn(from, chunk));
+        return multiplyByWarps(p_.left.empty() ? leftIn(from, chunk) : nullptr, rightIn(from, chunk), chunk);
       case ProductUnit::threads:
         return multiplyByThreads(leftIn(from, chunk), rightIn(from, chunk));
     }
@@ -222,9 +222,7 @@ class TensorProduct {
                              addsHere, product);
           continue;
         }
-        const int64_t fragment = (i * chunks_ + cpu::constantOf(chunk).value_or(0)) * kSteps + k;
-        l_.device.groupMma(b_, sumsAt(i * t_.fragmentsN), p_.left[static_cast<size_t>(fragment)], rhs, addsHere,
-                           product);
+        l_.device.groupMma(b_, sumsAt(i * t_.fragmentsN), leftInRegisters(i, chunk, k), rhs, addsHere, product);
       }
     l_.device.groupCommit(b_);
   }
@@ -237,13 +235,24 @@ class TensorProduct {
     return b_.CreateGEP(b_.getInt8Ty(), l_.sharedBase, b_.CreateZExt(at, b_.getInt64Ty()));
   }
 
-  void multiplyByWarps(Reg from, Reg right) {
+  /// A fragment of the left operand: the i-th of this warp or warp group along the rows, for the k-th instruction of
+  /// the chunk.
+  const std::array<Reg, 4>& leftInRegisters(int64_t i, Reg chunk, int64_t k) const {
+    return p_.left[static_cast<size_t>((i * chunks_ + cpu::constantOf(chunk).value_or(0)) * kSteps + k)];
+  }
+
+  /// `from`: null if the left operand is in registers.
+  void multiplyByWarps(Reg from, Reg right, Reg chunk) {
     for (int64_t k = 0; k < kSteps; ++k) {
       std::vector<std::array<Reg, 4>> left;
-      for (int64_t i = 0; i < t_.fragmentsM; ++i)
-        left.push_back(matrices(lhs_, from,
-                                b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows)),
-                                k, true));
+      for (int64_t i = 0; i < t_.fragmentsM; ++i) {
+        if (!from) {
+          left.push_back(leftInRegisters(i, chunk, k));
+          continue;
+        }
+        Reg row = b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows));
+        left.push_back(matrices(lhs_, from, row, k, true));
+      }
       for (int64_t j = 0; j < t_.fragmentsN; j += 2) {
         // One load for two fragments; the last of an odd number is loaded twice.
         Reg second = number(std::min<int64_t>(j + 1, t_.fragmentsN - 1) - j);

@@ -25,14 +25,15 @@ void planGroups(ProductTile& t, const ProductShape& s, int threads, bool covers)
   t.fragmentsM = std::clamp<int64_t>(wanted, 1, covers ? most : std::min<int64_t>(most, 2));
 }
 
-void planWarps(ProductTile& t, const ProductShape& s, int threads, bool covers) {
+void planWarps(ProductTile& t, const ProductShape& s, int threads, bool covers, WarpGrid grid) {
   const int64_t warps = threads / kWarp;
   // Fragments of a warp along each dimension: 4 × 4 are 64 sums per thread; along M at most 8 if the tile is to cover
   // the result. Chosen, not measured.
   constexpr int64_t kFragments = 4, kMaxCoveringM = 8;
-  // The warps form a grid that is as square as the result permits.
-  t.warpsDown = 1;
-  while (t.warpsDown * t.warpsDown * 2 <= warps && t.warpsDown * 2 * ProductTile::kRows <= s.m) t.warpsDown *= 2;
+  t.warpsDown = grid == WarpGrid::rows ? warps : 1;
+  while (grid == WarpGrid::square && t.warpsDown * t.warpsDown * 2 <= warps &&
+         t.warpsDown * 2 * ProductTile::kRows <= s.m)
+    t.warpsDown *= 2;
   t.warpsAcross = warps / t.warpsDown;
   t.fragmentsM =
       std::clamp<int64_t>(ceilDiv(s.m, ProductTile::kRows * t.warpsDown), 1, covers ? kMaxCoveringM : kFragments);
@@ -89,15 +90,17 @@ int threadsForProduct(const ProductShape& s, const Architecture& architecture) {
   return !groups && !s.exact && s.m * s.n > kFor256Threads && s.m * s.n <= kFor512Threads ? 512 : 256;
 }
 
-std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Architecture& architecture, bool covers) {
+std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Architecture& architecture, bool covers,
+                                   WarpGrid grid) {
   constexpr int64_t kGroup = 4 * kWarp, kRowsOfGroup = 64;
   ProductTile t;
   t.dtype = s.dtype;
   const int64_t groups = threads / kGroup;
   const bool hasGroups = !s.exact && architecture.hasWgmma && threads % kGroup == 0;
-  // Skinny products are bound by reading their operands, so that unused rows of a single warp group cost nothing.
+  // Skinny products are bound by reading their operands, so that unused rows of four warps cost nothing.
+  const bool hasRowsOfWarps = hasGroups || (!s.exact && grid == WarpGrid::rows);
   const bool isSkinny =
-      hasGroups && groups == 1 && storage_bytes(s.dtype) == 2 && s.n >= kRowsOfGroup && s.k >= t.depth();
+      hasRowsOfWarps && groups == 1 && storage_bytes(s.dtype) == 2 && s.n >= kRowsOfGroup && s.k >= t.depth();
   if ((s.m < ProductTile::kRows / 2 && !isSkinny) || s.n < ProductTile::kColumns || s.k < ProductTile::kRows)
     return std::nullopt;
   // With several groups, at most half of the rows of the last one may be unused.
@@ -106,7 +109,7 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   else if (hasGroups && (isSkinny || s.m > (groups - 1) * kRowsOfGroup + kRowsOfGroup / 2))
     planGroups(t, s, threads, covers);
   else
-    planWarps(t, s, threads, covers);
+    planWarps(t, s, threads, covers, grid);
   if (covers && (t.rows() < s.m || t.columns() < s.n || t.sums() > mostSums(threads))) return std::nullopt;
   t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner, t.depth());
   t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner, t.depth());

@@ -16,6 +16,12 @@ enum class ProductUnit : uint8_t {
   warpGroups,  ///< tensor cores: wgmma.mma_async
 };
 
+/// How the warps of a block divide the rows and columns of a tile (`mma.sync`).
+enum class WarpGrid : uint8_t {
+  square,  ///< as evenly as the result permits: a warp then needs the fewest operands
+  rows,    ///< each warp has whole rows, so that values of rows stay in its registers
+};
+
 /// Whether tensor cores multiply elements of this type. They multiply f32 as TF32, with 10 bits of the mantissa.
 bool isForTensorCores(DType, const Architecture&);
 
@@ -66,6 +72,7 @@ int threadsForProduct(const ProductShape&, const Architecture&);
 constexpr int64_t mostSums(int threads) { return threads > 256 ? (32 << 10) / threads : 128; }
 /// The tile for a block of this many threads. `covers`: the tile must contain the whole result. Absent: it does not
 /// fit, or the product is too small.
-std::optional<ProductTile> tileFor(const ProductShape&, int threads, const Architecture&, bool covers);
+std::optional<ProductTile> tileFor(const ProductShape&, int threads, const Architecture&, bool covers,
+                                   WarpGrid = WarpGrid::square);
 
 }  // namespace smalti::gpu

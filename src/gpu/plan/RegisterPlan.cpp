@@ -79,8 +79,10 @@ constexpr int64_t mostKept(int threads) { return mostSums(threads) * 5 / 4; }
 
 class RegisterPlanner {
  public:
-  RegisterPlanner(const KernelPackage& package, const Architecture& architecture)
-      : arguments_(package), architecture_(architecture) {}
+  /// `threads`: per block; absent: as many as the products need.
+  RegisterPlanner(const KernelPackage& package, const Architecture& architecture, WarpGrid grid,
+                  std::optional<int> threads)
+      : arguments_(package), architecture_(architecture), grid_(grid), threads_(threads) {}
 
   RegisterPlan run() {
     std::vector<std::pair<mlir::Operation*, ProductShape>> products;
@@ -90,9 +92,10 @@ class RegisterPlanner {
       if (auto shape = productShape(*op, architecture_)) products.emplace_back(op, *shape);
     });
     for (const auto& [op, shape] : products)
-      plan_.threads = std::max(plan_.threads, threadsForProduct(shape, architecture_));
+      plan_.threads = std::max(plan_.threads, threads_.value_or(threadsForProduct(shape, architecture_)));
     for (const auto& [op, shape] : products) {
-      if (auto tile = tileFor(shape, plan_.threads, architecture_, true)) covering_[op] = *tile;
+      if (auto tile = tileFor(shape, plan_.threads, architecture_, true, grid_))
+        plan_.products[op].tile = covering_[op] = *tile;
       if (auto tile = tileFor(shape, plan_.threads, architecture_, false)) plan_.products[op].tile = *tile;
     }
     if (plan_.products.empty()) return RegisterPlan();
@@ -164,15 +167,15 @@ class RegisterPlanner {
   }
 
   /// Whether the product can multiply a left operand with this distribution from registers; plans the product if it has
-  /// not been planned. A warp group's fragments of 16-bit operands have the layout of its sums (PTX ISA, "Register
-  /// Fragments for wgmma.mma_async.m64nNk16").
+  /// not been planned. Fragments of 16-bit operands have the layout of sums (PTX ISA, "Register
+  /// Fragments for wgmma.mma_async.m64nNk16", "Matrix Fragments for mma.m16n8k16").
   bool multipliesFromRegisters(mlir::Operation& op, const Distribution& d) {
     const auto covering = covering_.find(&op);
     if (covering == covering_.end() || d.perRow || d.tile.warpsAcross != 1) return false;
     const ProductTile& tile = covering->second;
     const DotDimensions dims = dotDimensionsOf(op);
     const Shape lhs = shapeOf(op.getOperand(0).getType());
-    if (tile.unit != ProductUnit::warpGroups || storage_bytes(tile.dtype) != 2 || lhs.size() != 2 ||
+    if (tile.unit == ProductUnit::threads || storage_bytes(tile.dtype) != 2 || lhs.size() != 2 ||
         dims.lhsContracting[0] != 1 || lhs[1] != d.tile.columns() || lhs[0] > d.tile.rows() ||
         lhs[1] % tile.depth() != 0 || !d.ofRows().same(Distribution{tile, true}))
       return false;
@@ -376,6 +379,8 @@ class RegisterPlanner {
 
   KernelArguments arguments_;
   const Architecture& architecture_;
+  WarpGrid grid_;
+  std::optional<int> threads_;
   RegisterPlan plan_;
   llvm::DenseMap<mlir::Operation*, ProductTile> covering_;
   Spread spread_;                           ///< values in registers
@@ -396,8 +401,22 @@ bool Distribution::same(const Distribution& o) const {
          tile.fragmentsM == o.tile.fragmentsM && (perRow || tile.fragmentsN == o.tile.fragmentsN);
 }
 
+namespace {
+
+bool hasLeftOperandInRegisters(const RegisterPlan& plan) {
+  return llvm::any_of(plan.products, [](const auto& each) { return each.second.lhsInRegisters; });
+}
+
+}  // namespace
+
 RegisterPlan planRegisters(const KernelPackage& package, const Architecture& architecture) {
-  return RegisterPlanner(package, architecture).run();
+  // The fewer warps, the more products each computes with an operand that it has loaded.
+  if (!architecture.hasWgmma)
+    for (const int threads : {4 * kWarp, 8 * kWarp})
+      if (RegisterPlan rows = RegisterPlanner(package, architecture, WarpGrid::rows, threads).run();
+          hasLeftOperandInRegisters(rows))
+        return rows;
+  return RegisterPlanner(package, architecture, WarpGrid::square, std::nullopt).run();
 }
 
 }  // namespace smalti::gpu

@@ -40,8 +40,7 @@ bool addsOrDropsUnits(mlir::Operation& op) {
 
 class StreamPlanner {
  public:
-  StreamPlanner(const KernelPackage& package, const cpu::GridPlan& grid, bool usesTma)
-      : arguments_(package), grid_(grid), usesTma_(usesTma) {}
+  StreamPlanner(const KernelPackage& package, const cpu::GridPlan& grid) : arguments_(package), grid_(grid) {}
 
   std::optional<StreamedProduct> product(mlir::Operation& op, const PlannedProduct& planned) const {
     // If the sums are in registers, each chunk is multiplied exactly once.
@@ -133,13 +132,29 @@ class StreamPlanner {
       return std::nullopt;
     const cpu::BlockPlan& block = grid_.blocks[*number];
     const auto& window = arguments_.windowOf(*number);
-    // Elements of a box outside the array are 0; the step that would read them ends the call.
-    if (!window || block.access != cpu::BlockAccess::view || (!usesTma_ && !block.maybeOutside.empty()) ||
-        arguments_.aliasedOutput(*number) || !canLookAhead(*window))
+    // If a block is outside the array, the step that would read it ends the call.
+    if (!window || block.access != cpu::BlockAccess::view || arguments_.aliasedOutput(*number) ||
+        !canLookAhead(*window))
       return std::nullopt;
     const auto at = dimensionsIn(window->bounds, shape);
     if (!at) return std::nullopt;
-    return StreamedOperand{*number, (*at)[static_cast<size_t>(sideDim)], (*at)[static_cast<size_t>(depthDim)]};
+    StreamedOperand made{*number, (*at)[static_cast<size_t>(sideDim)], (*at)[static_cast<size_t>(depthDim)]};
+    made.isAligned = isAligned(made, *window);
+    return made;
+  }
+
+  /// Whether the rows of all blocks begin at multiples of 16 bytes, as arrays do.
+  bool isAligned(const StreamedOperand& o, const Window& window) const {
+    constexpr int64_t kBytes = 16;
+    const ArrayType& array = arguments_.arrayOf(o.block);
+    const size_t rank = array.shape.size(), inner = std::max(o.sideDim, o.depthDim);
+    if (inner + 1 != rank) return false;
+    int64_t stride = storage_bytes(array.dtype);  // in bytes, of dimension d
+    for (size_t d = rank; d-- > 0; stride *= array.shape[d]) {
+      const int64_t step = window.elementIndexed ? 1 : window.bounds[d];
+      if (stride * step % kBytes != 0 || (d == std::min(o.sideDim, o.depthDim) && stride % kBytes != 0)) return false;
+    }
+    return true;
   }
 
   /// Whether the index map can be evaluated for later steps, since nothing writes the memory that it reads.
@@ -180,7 +195,6 @@ class StreamPlanner {
 
   KernelArguments arguments_;
   const cpu::GridPlan& grid_;
-  bool usesTma_;  ///< whether boxes are copied with TMA; otherwise all threads copy
 };
 
 /// Plans the copying threads. All threads of a block begin with the same number of registers, which does not suffice
@@ -201,7 +215,7 @@ void planThreads(StreamPlan& plan, const RegisterPlan& registers, const Architec
   plan.registers = {.copying = kCopying, .computing = (equal * all - kCopying * kGroup) / threads / kUnit * kUnit};
 }
 
-/// The operands that are the same block in all steps of a point. Each occupies two buffers, but no part of the stages.
+/// The operands that are the same block in all steps of a point. They occupy buffers, but no part of the stages.
 void planResidents(StreamPlan& plan, const StreamPlanner& planner) {
   for (size_t i = 0; i < plan.products.size(); ++i)
     for (const size_t side : {0, 1}) {
@@ -236,7 +250,7 @@ void planStages(StreamPlan& plan, const Architecture& architecture, int64_t othe
   for (const StreamedProduct& p : plan.products) plan.stageBytes = std::max(plan.stageBytes, p.stagedBytes());
   if (plan.stageBytes == 0) return;
   const int64_t left =
-      architecture.sharedBytes - kOtherSharedBytes - others - StreamPlan::kResidentBuffers * plan.residentBytes;
+      architecture.sharedBytes - kOtherSharedBytes - others - plan.residentBuffers() * plan.residentBytes;
   const int64_t most = plan.registers.computing
                            ? std::clamp<int64_t>(kMostBytes / plan.stageBytes, kMaxStages, kMostStages)
                            : kMaxStages;
@@ -264,7 +278,7 @@ int turnsOf(const StreamPlan& plan, const RegisterPlan& registers) {
 StreamPlan planStream(const KernelPackage& package, const RegisterPlan& registers, const cpu::GridPlan& grid,
                       bool hasRuns, const Architecture& architecture, bool usesTma) {
   StreamPlan plan;
-  const StreamPlanner planner(package, grid, usesTma);
+  const StreamPlanner planner(package, grid);
   int64_t others = 0;  // bytes of the stages of products that are not streamed
   mlir::func::FuncOp(package.kernelFunction()).walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
     if (const auto planned = registers.products.find(op); planned != registers.products.end())
@@ -275,7 +289,7 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
   if (plan.products.empty()) return plan;
   plan.usesTma = usesTma && planner.planBoxes(plan);
   if (plan.usesTma) planThreads(plan, registers, architecture);
-  if (plan.usesTma && !hasRuns) planResidents(plan, planner);
+  if (!hasRuns) planResidents(plan, planner);
   plan.stepsAlongLastAxis = plan.usesTma && static_cast<size_t>(grid.sharedAxes) < package.signature.grid.size();
   for (StreamedProduct& p : plan.products)
     for (const size_t side : {0, 1})

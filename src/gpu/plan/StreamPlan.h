@@ -18,6 +18,7 @@ struct StreamedOperand {
   size_t map = 0;                     ///< index into StreamPlan::maps, if boxes are copied
   std::vector<size_t> alongLastAxis;  ///< dimensions of its array in which the block's number is the last axis' index
   std::optional<size_t> resident;     ///< index into StreamPlan::residents; absent: copied in every step
+  bool isAligned = false;             ///< each row of each block begins at a multiple of 16 bytes
 };
 
 struct StreamedProduct {
@@ -43,7 +44,7 @@ struct StreamedProduct {
 };
 
 /// An operand whose block is the same in all steps of a point of the launch. All of its chunks are copied once per
-/// point, to one of two buffers.
+/// point: with TMA to one of two buffers, while the last point is still being computed, otherwise to the only one.
 struct ResidentOperand {
   size_t product = 0, side = 0;  ///< one of the operands that are this block
   int64_t offset = 0;            ///< bytes from the beginning of the buffer
@@ -83,13 +84,12 @@ struct StreamPlan {
 
   static constexpr int64_t kMbarrierBytes = 8;
   static constexpr int64_t kMbarriersBytes = 1024;  ///< bytes of all mbarriers, with alignment
-  static constexpr int kResidentBuffers = 2;
+  int residentBuffers() const { return usesTma ? 2 : 1; }
   int64_t residentsAt() const { return stages * stageBytes; }
-  int64_t mbarriersAt() const { return residentsAt() + kResidentBuffers * residentBytes; }
+  int64_t mbarriersAt() const { return residentsAt() + residentBuffers() * residentBytes; }
   /// The number of the first mbarrier of a kind.
   int firstMbarrier(StreamMbarrier kind) const {
-    constexpr int kBuffers = kResidentBuffers;
-    const int first[] = {0, stages, 2 * stages, 2 * stages + kBuffers, 2 * stages + 2 * kBuffers};
+    const int first[] = {0, stages, 2 * stages, 2 * stages + residentBuffers(), 2 * stages + 2 * residentBuffers()};
     return first[static_cast<size_t>(kind)];
   }
   int mbarriers() const { return firstMbarrier(StreamMbarrier::turn) + turns; }

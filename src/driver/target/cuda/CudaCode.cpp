@@ -22,9 +22,8 @@ std::string launchText(const gpu::DeviceKernel& k) {
                         k.streamed == 1 ? std::string("a product") : fmt::format("{} products", k.streamed), k.stages,
                         term::grouped(k.stageBytes), k.copyThreads ? "an extra thread, in boxes" : "all threads");
   if (k.residentBytes > 0)
-    text +=
-        fmt::format("  operands that are the same in all steps of a point are copied once: two buffers of {} bytes\n",
-                    term::grouped(k.residentBytes));
+    text += fmt::format("  operands that are the same in all steps of a point are copied once: {} of {} bytes\n",
+                        k.copyThreads ? "two buffers" : "one buffer", term::grouped(k.residentBytes));
   if (k.turns > 0) text += fmt::format("  {} warp groups issue products in turns\n", k.turns);
   if (k.registers.computing > 0)
     text += fmt::format(
