@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "smalti/arity.h"
+#include "smalti/gpu_params.h"
 #include "smalti/kernel_types.h"
 #include "smalti/mesh.h"
 #include "smalti/ref.h"
@@ -286,6 +287,7 @@ struct CompilerParams {
   bool disable_semaphore_checks = false;               ///< on the TPU; the checks here stay
   bool skip_device_barrier = false;                    ///< no barrier between all devices before the kernel
   bool shape_invariant_numerics = true;                ///< results do not depend on the sizes of blocks
+  GpuParams gpu{};                                     ///< the pipeline on GPUs
 
   ~CompilerParams();  // as Call's
 };

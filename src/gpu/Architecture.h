@@ -16,8 +16,10 @@ struct Architecture {
   int version = 0;           ///< compute capability × 10: 90
   int64_t sharedBytes = 0;   ///< largest shared memory of a block (CUDA C++ Programming Guide, "Technical
                              ///< Specifications per Compute Capability")
-  bool hasWgmma = false;     ///< wgmma.mma_async, which only sm_90a has (PTX ISA)
-  std::string_view ptx;      ///< LLVM's feature for the PTX version that has all of its instructions
+  /// Whether a thread can copy boxes of arrays to shared memory (PTX ISA, cp.async.bulk.tensor).
+  bool hasBoxes() const { return version >= 90; }
+  bool hasWgmma = false;  ///< wgmma.mma_async, which only sm_90a has (PTX ISA)
+  std::string_view ptx;   ///< LLVM's feature for the PTX version that has all of its instructions
 };
 
 /// All architectures, oldest first.

@@ -27,7 +27,7 @@ struct ExportArguments {
 int exportCode(const Session& session, const ExportArguments& arguments) {
   auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return session.refuse(module.error());
-  if (!module->program && !arguments.inputs.outShape.empty()) {
+  if (!arguments.inputs.gpuParams.empty() || (!module->program && !arguments.inputs.outShape.empty())) {
     auto ready = prepare(arguments.path, arguments.inputs, session.options.values);
     if (!ready) return session.refuse(ready.error());
     module = std::move(ready->module);
@@ -133,6 +133,7 @@ void declareExport(CLI::App& app, Session& session) {
                  "names in the header")
       ->type_name("NAME");
   arguments->inputs.declare(app);
+  arguments->inputs.declareGpuParams(app);
   session.addOption(app, "step-limit");
   session.addOptions(app, {OptionGroup::tpu, OptionGroup::output}, {"output"});
   app.callback(

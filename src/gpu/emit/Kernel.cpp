@@ -8,11 +8,13 @@
 #include "cpu/emit/WindowCode.h"
 #include "cpu/emit/elements/Elementwise.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
+#include "gpu/NoDeviceCode.h"
 #include "gpu/emit/BlockRunCode.h"
 #include "gpu/emit/Edge.h"
 #include "gpu/emit/Points.h"
 #include "gpu/emit/Stream.h"
 #include "gpu/emit/ops/ReduceInRegisters.h"
+#include "ir/GpuParams.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsDebug.h"
 #include "ir/TpuOpsMemory.h"
@@ -527,12 +529,14 @@ class DeviceKernelEmitter final : StreamSource {
 
 }  // namespace
 
-tl::expected<DeviceKernel, cpu::Unsupported> lowerKernel(const KernelPackage& given, llvm::Module& module,
-                                                         const EmitOptions& options) {
+Result<DeviceKernel> lowerKernel(const KernelPackage& given, llvm::Module& module, const EmitOptions& options) {
   const std::optional<KernelPackage> rewritten = cpu::multiplyWithoutUnits(given);
   const KernelPackage& package = rewritten ? *rewritten : given;
-  auto plan = planLaunch(package, options.architecture, options.checkBlocks);
-  if (!plan) return tl::unexpected(std::move(plan.error()));
+  const auto params = gpuParamsOf(package);
+  if (!params) return fail(params.error());
+  auto plan = planLaunch(package, options.architecture, options.checkBlocks, *params);
+  if (!plan) return fail(noDeviceCode(plan.error()));
+  if (Status ok = checkParams(*plan, *params, options.architecture); !ok) return fail(std::move(ok.error()));
   plan->globalSpace = options.globalSpace;
   auto& c = module.getContext();
   auto* pointer = llvm::PointerType::get(c, 0);
@@ -552,7 +556,7 @@ tl::expected<DeviceKernel, cpu::Unsupported> lowerKernel(const KernelPackage& gi
   if (auto ok = lowering.run(); !ok) {
     cpu::Unsupported why = ok.error();
     if (!why.place.known()) why.place = lowering.unsupportedAt();
-    return tl::unexpected(std::move(why));
+    return fail(noDeviceCode(why));
   }
   lowering.finish();
   return lowering.lowered();

@@ -51,7 +51,8 @@ struct EmitOptions {
   bool mapsByValue = false;  ///< tensor maps are passed by value, not by a pointer
 };
 
-/// Emits the function, with calls of the primitives, into the module. The error names the op without device code.
-tl::expected<DeviceKernel, cpu::Unsupported> lowerKernel(const KernelPackage&, llvm::Module&, const EmitOptions&);
+/// Emits the function, with calls of the primitives, into the module. SM7201: an op has no device code. SM7209: the
+/// kernel's parameters for GPUs are impossible.
+Result<DeviceKernel> lowerKernel(const KernelPackage&, llvm::Module&, const EmitOptions&);
 
 }  // namespace smalti::gpu

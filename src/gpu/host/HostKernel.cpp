@@ -6,7 +6,6 @@
 #include "base/memory/MemoryAccount.h"
 #include "cpu/jit/Jit.h"
 #include "cpu/runtime/CallArrays.h"
-#include "gpu/NoDeviceCode.h"
 #include "gpu/host/Fibres.h"
 #include "ir/facts/GridBounds.h"
 #include "llvm/IR/Module.h"
@@ -208,7 +207,7 @@ Result<std::shared_ptr<const HostKernel>> compileForHost(const KernelPackage& pa
   auto lowered =
       lowerKernel(package, *built.module,
                   {.architecture = options.architecture, .poison = options.poison, .checkBlocks = options.checkBlocks});
-  if (!lowered) return fail(noDeviceCode(lowered.error()));
+  if (!lowered) return fail(std::move(lowered.error()));
   defineHostBodies(*built.module);
   auto object = cpu::generateObject(std::move(built), processor);
   if (!object) return fail(std::move(object.error()));

@@ -58,7 +58,7 @@ int64_t longestRunFor(const KernelPackage& package) {
 }  // namespace
 
 tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& package, const Architecture& architecture,
-                                                      bool checkBlocks) {
+                                                      bool checkBlocks, const GpuParams& params) {
   LaunchPlan plan;
   const cpu::ParallelPlan parallel = cpu::planParallel(package);
   if (!parallel.runs) plan.sequentialReason = parallel.reason;
@@ -66,8 +66,8 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
   if (!grid) return tl::unexpected(std::move(grid.error()));
   plan.grid = std::move(*grid);
   plan.runs = parallel.runs;
-  plan.products = planRegisters(package, architecture);
-  plan.stream = planStream(package, plan.products, plan.grid, plan.runs.has_value(), architecture);
+  plan.products = planRegisters(package, architecture, params);
+  plan.stream = planStream(package, plan.products, plan.grid, plan.runs.has_value(), architecture, params);
   plan.order = planPoints(package, plan.grid, plan.runs.has_value(), plan.products, plan.stream);
   plan.stepConditions = stepConditions(package, plan.grid);
   int64_t others = 0;
@@ -79,7 +79,9 @@ tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage& packa
     plan.storeBytes = bytes;
     plan.stageBytes += bytes;
   }
-  plan.threads = plan.products.threads ? plan.products.threads : threadsFor(package);
+  plan.threads = plan.products.threads ? plan.products.threads
+                 : params.num_warps    ? static_cast<int>(*params.num_warps) * kWarp
+                                       : threadsFor(package);
   plan.longestRun = longestRunFor(package);
   plan.sharedBytes = std::min(kSharedBytes, architecture.sharedBytes - plan.stageBytes);
   return plan;

@@ -15,6 +15,7 @@
 #include "gpu/plan/RegisterPlan.h"
 #include "gpu/plan/StreamPlan.h"
 #include "ir/KernelPackage.h"
+#include "smalti/gpu_params.h"
 
 namespace smalti::gpu {
 
@@ -45,6 +46,10 @@ struct LaunchPlan {
 /// Specifications per Compute Capability": 48 KB).
 inline constexpr int64_t kSharedBytes = 48 << 10;
 
-tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage&, const Architecture&, bool checkBlocks);
+/// `params`: what the plan need not choose. If it is impossible, `checkParams` says why.
+tl::expected<LaunchPlan, cpu::Unsupported> planLaunch(const KernelPackage&, const Architecture&, bool checkBlocks,
+                                                      const GpuParams& params);
+/// SM7209: the plan does not do what the parameters say.
+Status checkParams(const LaunchPlan&, const GpuParams&, const Architecture&);
 
 }  // namespace smalti::gpu

@@ -91,7 +91,7 @@ int threadsForProduct(const ProductShape& s, const Architecture& architecture) {
 }
 
 std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Architecture& architecture, bool covers,
-                                   WarpGrid grid) {
+                                   WarpGrid grid, int mostStages) {
   constexpr int64_t kGroup = 4 * kWarp, kRowsOfGroup = 64;
   ProductTile t;
   t.dtype = s.dtype;
@@ -114,7 +114,7 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner, t.depth());
   t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner, t.depth());
   const int64_t fit = (architecture.sharedBytes - kOtherSharedBytes) / t.stageBytes();
-  t.stages = static_cast<int>(std::min<int64_t>({fit, kMaxStages, std::max<int64_t>(2, ceilDiv(s.k, t.depth()))}));
+  t.stages = static_cast<int>(std::min<int64_t>({fit, mostStages, std::max<int64_t>(2, ceilDiv(s.k, t.depth()))}));
   if (t.stages < 2) return std::nullopt;
   return t;
 }

@@ -73,6 +73,6 @@ constexpr int64_t mostSums(int threads) { return threads > 256 ? (32 << 10) / th
 /// The tile for a block of this many threads. `covers`: the tile must contain the whole result. Absent: it does not
 /// fit, or the product is too small.
 std::optional<ProductTile> tileFor(const ProductShape&, int threads, const Architecture&, bool covers,
-                                   WarpGrid = WarpGrid::square);
+                                   WarpGrid = WarpGrid::square, int mostStages = kMaxStages);
 
 }  // namespace smalti::gpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/Arithmetic.h"
 #include "cpu/nest/Reduction.h"
 #include "cpu/ops/NativeOps.h"
 #include "gpu/device/Primitives.h"
@@ -79,10 +80,10 @@ constexpr int64_t mostKept(int threads) { return mostSums(threads) * 5 / 4; }
 
 class RegisterPlanner {
  public:
-  /// `threads`: per block; absent: as many as the products need.
+  /// `threads`: per block; absent: as many as the products need. `mostStages`: of each product.
   RegisterPlanner(const KernelPackage& package, const Architecture& architecture, WarpGrid grid,
-                  std::optional<int> threads)
-      : arguments_(package), architecture_(architecture), grid_(grid), threads_(threads) {}
+                  std::optional<int> threads, int mostStages)
+      : arguments_(package), architecture_(architecture), grid_(grid), threads_(threads), mostStages_(mostStages) {}
 
   RegisterPlan run() {
     std::vector<std::pair<mlir::Operation*, ProductShape>> products;
@@ -94,9 +95,10 @@ class RegisterPlanner {
     for (const auto& [op, shape] : products)
       plan_.threads = std::max(plan_.threads, threads_.value_or(threadsForProduct(shape, architecture_)));
     for (const auto& [op, shape] : products) {
-      if (auto tile = tileFor(shape, plan_.threads, architecture_, true, grid_))
+      if (auto tile = tileFor(shape, plan_.threads, architecture_, true, grid_, mostStages_))
         plan_.products[op].tile = covering_[op] = *tile;
-      if (auto tile = tileFor(shape, plan_.threads, architecture_, false)) plan_.products[op].tile = *tile;
+      if (auto tile = tileFor(shape, plan_.threads, architecture_, false, WarpGrid::square, mostStages_))
+        plan_.products[op].tile = *tile;
     }
     if (plan_.products.empty()) return RegisterPlan();
     for (size_t i = 0; i < arguments_.numScratch(); ++i) planScratch(arguments_.scratch(i));
@@ -105,6 +107,9 @@ class RegisterPlanner {
     for (const auto& [op, shape] : products) planStart(op);
     if (sums() > mostKept(plan_.threads)) keepNothing();
     plan_.kept = sums();
+    for (const auto& [op, shape] : products)
+      if (const auto p = plan_.products.find(op); p != plan_.products.end())
+        p->second.chunks = ceilDiv(shape.k, p->second.tile.depth());
     for (auto& [op, p] : plan_.products) {
       p.lhsInRegisters &= p.result != ProductResult::memory && spread_.contains(op->getOperand(0));
       if (p.lhsInRegisters) p.tile.lhsBytes = 0;
@@ -381,6 +386,7 @@ class RegisterPlanner {
   const Architecture& architecture_;
   WarpGrid grid_;
   std::optional<int> threads_;
+  int mostStages_;
   RegisterPlan plan_;
   llvm::DenseMap<mlir::Operation*, ProductTile> covering_;
   Spread spread_;                           ///< values in registers
@@ -409,14 +415,18 @@ bool hasLeftOperandInRegisters(const RegisterPlan& plan) {
 
 }  // namespace
 
-RegisterPlan planRegisters(const KernelPackage& package, const Architecture& architecture) {
+RegisterPlan planRegisters(const KernelPackage& package, const Architecture& architecture, const GpuParams& params) {
+  const int mostStages = static_cast<int>(params.num_stages.value_or(kMaxStages));
+  std::optional<int> wanted;
+  if (params.num_warps) wanted = static_cast<int>(*params.num_warps) * kWarp;
   // The fewer warps, the more products each computes with an operand that it has loaded.
   if (!architecture.hasWgmma)
     for (const int threads : {4 * kWarp, 8 * kWarp})
-      if (RegisterPlan rows = RegisterPlanner(package, architecture, WarpGrid::rows, threads).run();
+      if (RegisterPlan rows =
+              RegisterPlanner(package, architecture, WarpGrid::rows, wanted.value_or(threads), mostStages).run();
           hasLeftOperandInRegisters(rows))
         return rows;
-  return RegisterPlanner(package, architecture, WarpGrid::square, std::nullopt).run();
+  return RegisterPlanner(package, architecture, WarpGrid::square, wanted, mostStages).run();
 }
 
 }  // namespace smalti::gpu

@@ -6,6 +6,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "mlir/IR/Value.h"
+#include "smalti/gpu_params.h"
 
 namespace smalti::gpu {
 
@@ -33,6 +34,7 @@ struct Distribution {
 
 struct PlannedProduct {
   ProductTile tile;
+  int64_t chunks = 0;  ///< chunks of K
   ProductResult result = ProductResult::memory;
   mlir::Value scratch;  ///< the ref that the product is added to
   mlir::Value sum;      ///< the value that is stored to `scratch`, or the sum of `start` and the product
@@ -59,6 +61,6 @@ struct RegisterPlan {
 ///   o[...] = f(dot(x[...], y[...]))       the result in registers
 ///   p = f(dot(x[...], y[...]), max(…, axis 1))   values per row in registers as well
 ///   acc[...] = acc[...] * r + dot(p, y[...])     acc and the left operand in registers
-RegisterPlan planRegisters(const KernelPackage&, const Architecture&);
+RegisterPlan planRegisters(const KernelPackage&, const Architecture&, const GpuParams&);
 
 }  // namespace smalti::gpu

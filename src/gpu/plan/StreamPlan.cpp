@@ -62,8 +62,7 @@ class StreamPlanner {
     const auto rhs = operand(op, 1, d.rhsFree[0], d.rhsContracting[0]);
     if (!rhs) return std::nullopt;
     made.rhs = *rhs;
-    const int64_t depth = shapeOf(op.getOperand(0).getType())[static_cast<size_t>(d.lhsContracting[0])];
-    made.chunks = (depth + planned.tile.depth() - 1) / planned.tile.depth();
+    made.chunks = planned.chunks;
     return made;
   }
 
@@ -243,7 +242,7 @@ void dropResidents(StreamPlan& plan) {
 }
 
 /// Plans as many stages as fit, up to a limit. `others`: bytes of other products' stages.
-void planStages(StreamPlan& plan, const Architecture& architecture, int64_t others) {
+void planStages(StreamPlan& plan, const Architecture& architecture, int64_t others, const GpuParams& params) {
   // If registers limit a multiprocessor to one block, it may have all of the shared memory. Chosen, not measured.
   constexpr int64_t kMostStages = 8, kMostBytes = 192 << 10;
   plan.stageBytes = 0;
@@ -251,7 +250,8 @@ void planStages(StreamPlan& plan, const Architecture& architecture, int64_t othe
   if (plan.stageBytes == 0) return;
   const int64_t left =
       architecture.sharedBytes - kOtherSharedBytes - others - plan.residentBuffers() * plan.residentBytes;
-  const int64_t most = plan.registers.computing
+  const int64_t most = params.num_stages ? *params.num_stages
+                       : plan.registers.computing
                            ? std::clamp<int64_t>(kMostBytes / plan.stageBytes, kMaxStages, kMostStages)
                            : kMaxStages;
   plan.stages = static_cast<int>(std::clamp<int64_t>(left / plan.stageBytes, 0, most));
@@ -276,7 +276,7 @@ int turnsOf(const StreamPlan& plan, const RegisterPlan& registers) {
 }
 
 StreamPlan planStream(const KernelPackage& package, const RegisterPlan& registers, const cpu::GridPlan& grid,
-                      bool hasRuns, const Architecture& architecture, bool usesTma) {
+                      bool hasRuns, const Architecture& architecture, const GpuParams& params, bool usesTma) {
   StreamPlan plan;
   const StreamPlanner planner(package, grid);
   int64_t others = 0;  // bytes of the stages of products that are not streamed
@@ -295,13 +295,13 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
     for (const size_t side : {0, 1})
       if (StreamedOperand* o = p.operand(side))
         plan.stepsAlongLastAxis = plan.stepsAlongLastAxis && !p.condition && planner.stepsAlongLastAxis(*o);
-  planStages(plan, architecture, others);
-  if (!plan.residents.empty() && plan.stages < kMaxStages) {
+  planStages(plan, architecture, others, params);
+  if (!plan.residents.empty() && plan.stages < params.num_stages.value_or(kMaxStages)) {
     dropResidents(plan);
-    planStages(plan, architecture, others);
+    planStages(plan, architecture, others, params);
   }
   if (plan.stages < 2) return {};
-  plan.turns = turnsOf(plan, registers);
+  if (params.turns.value_or(true)) plan.turns = turnsOf(plan, registers);
   const StreamedProduct& first = plan.products.front();
   plan.pendingAcrossSteps = plan.usesTma && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&
                             registers.products.size() == 1 && !first.condition && plan.residents.empty() &&
@@ -317,11 +317,11 @@ const StreamedProduct* StreamPlan::find(mlir::Operation* op) const {
 }
 
 StreamPlan planStream(const KernelPackage& package, const RegisterPlan& registers, const cpu::GridPlan& grid,
-                      bool hasRuns, const Architecture& architecture) {
-  constexpr int kFirstWithBoxes = 90;
-  if (architecture.version >= kFirstWithBoxes)
-    if (StreamPlan plan = planStream(package, registers, grid, hasRuns, architecture, true); plan.usesTma) return plan;
-  return planStream(package, registers, grid, hasRuns, architecture, false);
+                      bool hasRuns, const Architecture& architecture, const GpuParams& params) {
+  if (architecture.hasBoxes() && params.copies != GpuCopies::threads)
+    if (StreamPlan plan = planStream(package, registers, grid, hasRuns, architecture, params, true); plan.usesTma)
+      return plan;
+  return planStream(package, registers, grid, hasRuns, architecture, params, false);
 }
 
 }  // namespace smalti::gpu

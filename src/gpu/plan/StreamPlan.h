@@ -103,6 +103,6 @@ struct StreamPlan {
 /// indices is false. Their operands must be whole blocks of inputs, inside their arrays, that the kernel does not
 /// write. `hasRuns`: the first of the axes that are not shared is divided into runs (LaunchPlan::runs).
 StreamPlan planStream(const KernelPackage&, const RegisterPlan&, const cpu::GridPlan&, bool hasRuns,
-                      const Architecture&);
+                      const Architecture&, const GpuParams&);
 
 }  // namespace smalti::gpu

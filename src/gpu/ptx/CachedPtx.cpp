@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "cpu/cache/PackageText.h"
+#include "ir/GpuParams.h"
 
 namespace smalti::gpu {
 namespace {
@@ -78,7 +79,10 @@ std::optional<DeviceKernel> readLaunchReport(const std::string& text) {
 Result<PtxKernel> cachedPtx(cpu::CompileCache* cache, const KernelPackage& package, const Architecture& architecture,
                             eval::Poison poison, bool checkBlocks) {
   if (!cache) return compileToPtx(package, architecture, poison, checkBlocks);
-  const std::string options = fmt::format("ptx {} {} {}", architecture.name, static_cast<int>(poison), checkBlocks);
+  const auto params = gpuParamsOf(package);
+  if (!params) return fail(params.error());
+  const std::string options =
+      fmt::format("ptx {} {} {} {}", architecture.name, static_cast<int>(poison), checkBlocks, gpuParamsText(*params));
   const std::string key = cpu::cacheKey({cpu::packageText(package), options});
   const size_t arrays = package.operands.size() + package.results.size();
   if (auto kept = cache->find(key))

@@ -95,7 +95,7 @@ Result<PtxKernel> compileToPtx(const KernelPackage& package, const Architecture&
                               .checkBlocks = checkBlocks,
                               .globalSpace = kGlobalSpace,
                               .mapsByValue = true});
-  if (!lowered) return fail(noDeviceCode(lowered.error()));
+  if (!lowered) return fail(std::move(lowered.error()));
   definePtxBodies(module);
   llvm::Function* kernel = module.getFunction(kKernelSymbol);
   kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);

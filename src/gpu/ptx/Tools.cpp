@@ -25,15 +25,17 @@ Diagnostic failure(const std::string& tool, std::string have) {
           .help = "this is a bug in Smalti, or a tool older than the GPU: please report it with the module"};
 }
 
-/// The number before `label`, 0 without one.
+/// The number before the first `label` that has one, otherwise 0.
 int64_t numberBefore(std::string_view text, std::string_view label) {
-  const size_t at = text.find(label);
-  if (at == text.npos) return 0;
-  size_t begin = at;
-  while (begin > 0 && text[begin - 1] >= '0' && text[begin - 1] <= '9') --begin;
-  int64_t value = 0;
-  std::from_chars(text.data() + begin, text.data() + at, value);
-  return value;
+  for (size_t at = text.find(label); at != text.npos; at = text.find(label, at + 1)) {
+    size_t begin = at;
+    while (begin > 0 && text[begin - 1] >= '0' && text[begin - 1] <= '9') --begin;
+    if (begin == at) continue;
+    int64_t value = 0;
+    std::from_chars(text.data() + begin, text.data() + at, value);
+    return value;
+  }
+  return 0;
 }
 
 struct Ran {

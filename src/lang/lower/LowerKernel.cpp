@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
+#include "ir/GpuParams.h"
 #include "ir/Tpu.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsSync.h"
@@ -80,6 +81,10 @@ class KernelLowering {
         if (t.dtype == DType::pred) t.dtype = DType::i32;  // as memory holds it
     package.aliases = kernel_.aliases;
     if (!kernel_.metadata.empty()) package.frontendAttributes["kernel_metadata"] = metadataJson(kernel_.metadata);
+    if (const std::string text = gpuParamsText(kernel_.params.gpu); !text.empty()) {
+      if (const auto possible = readGpuParams(text); !possible) refuse(possible.error());
+      package.frontendAttributes[kGpuParams] = text;
+    }
     package.hasSideEffect = kernel_.params.has_side_effects;
     configure(package);
     if (auto ok = finish(package); !ok) refuse(std::move(ok.error()));

@@ -417,6 +417,28 @@ TEST(Features, L1_CompilerParamsAreExported) {
   EXPECT_NE(pl::unwrap(lowered.stablehlo()).find("1048576"), std::string::npos);
 }
 
+TEST(Features, L1_ParametersForGpusRemainWithTheKernel) {
+  const auto call = [](const pl::GpuParams& params) {
+    return pl::pallas_call([](pl::Ref x, pl::Ref o) { o[_] = x[_] * 2; },
+                           {.out_shape = kBlock, .compiler_params = {.gpu = params}});
+  };
+  const pl::Lowered lowered = call({.num_warps = 2, .turns = false}).lower(rowNumbers(8));
+  EXPECT_NE(pl::unwrap(lowered.stablehlo()).find("smalti.gpu = \"num_warps=2 turns=off\""), std::string::npos);
+  for (const char* target : {"interpret", "cpu", "cuda-host"}) {
+    pl::Settings settings;
+    ASSERT_TRUE(settings.set("target", target));
+    EXPECT_EQ(at(call({.num_warps = 2}).with(settings).run({rowNumbers(8)}), 128), 2) << target;
+  }
+  try {
+    call({.num_warps = 3})(rowNumbers(8));
+    ADD_FAILURE() << "3 warps are possible";
+  } catch (const pl::Error& e) {
+    EXPECT_EQ(e.diagnostic().code, "SM7209");
+    EXPECT_EQ(e.diagnostic().need, "num_warps=1, 2, 4, 8 or 16");
+    EXPECT_EQ(e.diagnostic().have, "num_warps=3");
+  }
+}
+
 TEST(Features, O1_TargetsByName) {
   pl::Settings settings;
   EXPECT_TRUE(settings.set("target", "interpret"));

@@ -7,6 +7,7 @@
 
 #include "base/Text.h"
 #include "interop/npy/Npy.h"
+#include "ir/GpuParams.h"
 
 namespace smalti::cli {
 namespace {
@@ -104,21 +105,7 @@ Status checkShapes(const Prepared& prepared, const InputArguments& arguments) {
                .help = "leave --out-shape out: it is for bare kernels, which do not say how large arrays are"});
 }
 
-}  // namespace
-
-void InputArguments::declare(CLI::App& app) {
-  app.add_option("--in", in,
-                 "an input, in order: x.npy, x.npy:bf16, or a type such as f32[8,128], filled as --fill says")
-      ->type_name("ARRAY")
-      ->expected(1)
-      ->take_all();
-  app.add_option("--out-shape", outShape, "type of each result of a bare kernel module, in order: f32[8,128]")
-      ->type_name("TYPE")
-      ->expected(1)
-      ->take_all();
-}
-
-Result<Prepared> prepare(const std::string& path, const InputArguments& arguments, const Options& options) {
+Result<Prepared> prepareInputs(const std::string& path, const InputArguments& arguments, const Options& options) {
   auto loaded = driver::loadModuleOrCase(path);
   if (!loaded) return fail(loaded.error());
   Prepared prepared{.module = std::move(*loaded), .inputs = {}, .origins = {}};
@@ -144,6 +131,36 @@ Result<Prepared> prepare(const std::string& path, const InputArguments& argument
     prepared.origins.push_back(fromFile ? std::filesystem::path(recorded->arguments[i].file).filename().string()
                                         : options.fill);
   }
+  return prepared;
+}
+
+}  // namespace
+
+void InputArguments::declare(CLI::App& app) {
+  app.add_option("--in", in,
+                 "an input, in order: x.npy, x.npy:bf16, or a type such as f32[8,128], filled as --fill says")
+      ->type_name("ARRAY")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--out-shape", outShape, "type of each result of a bare kernel module, in order: f32[8,128]")
+      ->type_name("TYPE")
+      ->expected(1)
+      ->take_all();
+}
+
+void InputArguments::declareGpuParams(CLI::App& app) {
+  app.add_option("--gpu-params", gpuParams,
+                 "with --target cuda and cuda-host: the pipeline of all kernels, instead of what they say themselves, "
+                 "such as 'num_warps=8 num_stages=3 copies=threads turns=off' (docs/gpu.md)")
+      ->type_name("PARAMS");
+}
+
+Result<Prepared> prepare(const std::string& path, const InputArguments& arguments, const Options& options) {
+  auto prepared = prepareInputs(path, arguments, options);
+  if (!prepared || arguments.gpuParams.empty()) return prepared;
+  if (const auto params = readGpuParams(arguments.gpuParams); !params) return fail(params.error());
+  for (KernelPackage& kernel : prepared->module.program->kernels)
+    kernel.frontendAttributes[kGpuParams] = arguments.gpuParams;
   return prepared;
 }
 

@@ -12,7 +12,9 @@ namespace smalti::cli {
 struct InputArguments {
   std::vector<std::string> in;        ///< "x.npy", "x.npy:bf16", or a type: "f32[8,128]"
   std::vector<std::string> outShape;  ///< "f32[8,128]"
+  std::string gpuParams;              ///< of all kernels, instead of their own; empty: their own (ir/GpuParams.h)
   void declare(CLI::App&);
+  void declareGpuParams(CLI::App&);  ///< for commands that compile for GPUs
 };
 
 struct Prepared {

@@ -240,6 +240,7 @@ void declareRun(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<RunArguments>();
   app.add_option("module", arguments->path, "a module, or a folder with case.json")->required()->type_name("PATH");
   arguments->inputs.declare(app);
+  arguments->inputs.declareGpuParams(app);
   app.add_option("--out", arguments->outFolder, "write the results to this folder as out0.npy, out1.npy, …")
       ->type_name("FOLDER");
   session.addOptions(app,

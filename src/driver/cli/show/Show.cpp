@@ -233,6 +233,7 @@ void declareShow(CLI::App& app, Session& session) {
                  "the processor of native code: its LLVM name, or TRIPLE/NAME; host, the default, is this one")
       ->type_name("NAME");
   arguments->inputs.declare(app);
+  arguments->inputs.declareGpuParams(app);
   session.addOptions(app,
                      {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cache, OptionGroup::output});
   app.callback([&session, arguments] { session.action = [&session, arguments] { return show(session, *arguments); }; });
