@@ -152,7 +152,7 @@ void addDecode(int64_t batch, int64_t heads, int64_t keyHeads, int64_t length, i
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::cerr << "usage: bench_cuda_kernels FOLDER\n", 2;
+  if (argc != 2 || *argv[1] == '-') return std::cerr << "usage: bench_cuda_kernels FOLDER\n", 2;
   folder = argv[1];
   std::filesystem::create_directories(folder);
   for (const int64_t n : {4096, 8192, 16384}) addMatmul(bf16, n, n, n);

@@ -75,6 +75,18 @@ def test_sm7209_wrong_parameters_are_refused(run):
         "  help: leave copies out; docs/gpu.md lists which operands are\n")
 
 
+def test_other_targets_refuse_the_option(run):
+    done = run("run", CASES / "rmsnorm_f32", "--target", "cpu", "--gpu-params", "num_warps=2")
+    assert done.returncode == 2 and done.stderr == (
+        "error[SM1000]: --gpu-params chooses the pipeline of code for GPUs, which is not made\n  need: --target cuda or cuda-host\n"
+        "  have: --target cpu\n  help: leave it out, or name a GPU\n")
+    assert "have: --target interpret with --stage all" in run("show", CASES / "rmsnorm_f32", "--gpu-params", "num_warps=2").stderr
+    assert "have: --format object" in run("export", CASES / "rmsnorm_f32", "--format", "object", "-o", "x.o", "--gpu-params", "num_warps=2").stderr
+    done = run("export", CASES / "rmsnorm_f32", "--format", "ptx", "--target-gpu", "h100", "--gpu-params", "num_warps=2", "-o", "x.ptx")
+    assert done.returncode == 0, done.stderr
+    assert run("show", CASES / "rmsnorm_f32", "--stage", "ptx", "--gpu-params", "num_warps=2").stdout.count(".maxntid 64\n") == 1
+
+
 def test_sm7209_stages_that_do_not_fit(run, tmp_path):
     (tmp_path / "product.mlir").write_text(kernel(512, 512, 512, 128, 256, 64, "bf16"))
     arrays = ["--in", "bf16[512,512]", "--in", "bf16[512,512]", "--out-shape", "bf16[512,512]"]

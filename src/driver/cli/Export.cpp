@@ -74,6 +74,10 @@ Result<std::string> exported(const driver::LoadedModule& module, const ExportArg
 }
 
 int exportModule(const Session& session, const ExportArguments& arguments) {
+  if (Status ok = arguments.inputs.checkGpuParams(arguments.format == "ptx" || arguments.format == "cubin",
+                                                  "--format ptx or cubin", "--format " + arguments.format);
+      !ok)
+    return session.refuse(ok.error());
   if (arguments.format == "object" || arguments.format == "ptx" || arguments.format == "cubin")
     return exportCode(session, arguments);
   const auto module = driver::loadModuleOrCase(arguments.path);

@@ -155,6 +155,16 @@ void InputArguments::declareGpuParams(CLI::App& app) {
       ->type_name("PARAMS");
 }
 
+Status InputArguments::checkGpuParams(bool compilesForGpus, std::string_view need, std::string have) const {
+  if (gpuParams.empty() || compilesForGpus) return {};
+  return fail({.code = "SM1000",
+               .message = "--gpu-params chooses the pipeline of code for GPUs, which is not made",
+               .place = {},
+               .need = std::string(need),
+               .have = std::move(have),
+               .help = "leave it out, or name a GPU"});
+}
+
 Result<Prepared> prepare(const std::string& path, const InputArguments& arguments, const Options& options) {
   auto prepared = prepareInputs(path, arguments, options);
   if (!prepared || arguments.gpuParams.empty()) return prepared;

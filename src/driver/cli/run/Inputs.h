@@ -15,6 +15,8 @@ struct InputArguments {
   std::string gpuParams;              ///< of all kernels, instead of their own; empty: their own (ir/GpuParams.h)
   void declare(CLI::App&);
   void declareGpuParams(CLI::App&);  ///< for commands that compile for GPUs
+  /// SM1000: there are parameters for GPUs, but no code for them. `have`: the option that says so.
+  Status checkGpuParams(bool compilesForGpus, std::string_view need, std::string have) const;
 };
 
 struct Prepared {

@@ -186,6 +186,11 @@ int run(const Session& session, const RunArguments& arguments) {
   const auto chips = chipsGiven(session);
   if (!chips) return session.refuse(chips.error());
   if (Status ok = driver::validate(session.options.values); !ok) return session.refuse(ok.error());
+  const std::string& target = session.options.values.target;
+  if (Status ok = arguments.inputs.checkGpuParams(target.starts_with("cuda"), "--target cuda or cuda-host",
+                                                  "--target " + target);
+      !ok)
+    return session.refuse(ok.error());
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
   auto settings = driver::runSettings(session.options.values, prepared->poison);

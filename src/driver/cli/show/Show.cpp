@@ -16,6 +16,7 @@
 #include "driver/cli/show/Timeline.h"
 #include "driver/cli/show/VmemView.h"
 #include "driver/compile/AssumeShapes.h"
+#include "driver/target/cuda/Cuda.h"
 #include "driver/target/interpret/Interpret.h"
 #include "driver/term/Progress.h"
 #include "driver/term/Style.h"
@@ -138,6 +139,11 @@ int show(const Session& session, const ShowArguments& arguments) {
          .need = fmt::format("--target cpu with --stage all, or --stage {}", fmt::join(codeStages(), "|")),
          .have = fmt::format("--target {} with --stage {}", session.options.values.target, arguments.stage),
          .help = "leave it out, or show native code: --target cpu"});
+  if (Status ok = arguments.inputs.checkGpuParams(
+          ofCode == &driver::cudaTarget(), "--target cuda, or --stage ptx or sass",
+          fmt::format("--target {} with --stage {}", session.options.values.target, arguments.stage));
+      !ok)
+    return session.refuse(ok.error());
   if (arguments.stage == "vmem") return showVmem(session, arguments.path, arguments.kernel);
   auto loaded = driver::loadModuleOrCase(arguments.path);
   if (!loaded) return session.refuse(loaded.error());
