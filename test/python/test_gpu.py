@@ -27,7 +27,7 @@ def test_what_is_refused_is_listed_for_gpus():
     assert (ROOT / "test/data/gpu_refused.txt").read_text().split() == sorted(REFUSED)
 
 
-@pytest.mark.parametrize("seed", ["0", "7"])
+@pytest.mark.parametrize("seed", ["0", "7", "8"])
 def test_recorded_kernels_agree(run, seed):
     """Threads run in the order of their numbers, and in another: no result depends on it."""
     done = run("conform", CASES, "--target", "cuda-host", "--seed", seed, "--json")
@@ -55,7 +55,7 @@ def test_sm7202_options_of_the_machine(run, option):
 
 
 @pytest.mark.parametrize("kernel", ["place_after_branch", "reduction_onto_memory"])
-@pytest.mark.parametrize("seed", ["0", "7"])
+@pytest.mark.parametrize("seed", ["0", "7", "8"])
 def test_barriers_stand_where_memory_changes_hands(run, tmp_path, kernel, seed):
     """The threads of a block do not overtake each other: results are those of the abstract machine."""
     results = []

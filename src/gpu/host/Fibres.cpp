@@ -113,8 +113,10 @@ class Block {
         shared_(new (std::align_val_t(kSharedAlignment))
                     std::byte[static_cast<size_t>(std::max<int64_t>(launch.sharedBytes, 1))]),
         order_(static_cast<size_t>(launch.threads)),
+        warps_((order_.size() + kWarp - 1) / kWarp),
         random_(launch.seed) {
     std::iota(order_.begin(), order_.end(), 0);
+    std::iota(warps_.begin(), warps_.end(), 0);
   }
   ~Block() { ::operator delete[](shared_, std::align_val_t(kSharedAlignment)); }
   Block(const Block&) = delete;
@@ -156,6 +158,8 @@ class Block {
     else
       boxes_.push_back(box);
   }
+  /// Whether warps run ahead of others: in every second order of the threads.
+  bool runsAhead() const { return launch_.seed % 2 == 1; }
   /// Whether an asynchronous operation completes immediately.
   bool atOnce() { return launch_.seed != 0 && (next() & 1) != 0; }
 
@@ -180,7 +184,7 @@ class Block {
   static constexpr int32_t kWords = 6;
   std::vector<int32_t> values_;  ///< what threads contribute to even and to odd shuffles, by thread
   std::byte* shared_;
-  std::vector<int32_t> order_;
+  std::vector<int32_t> order_, warps_;  ///< the order of threads, and of warps
   uint64_t random_;
   int32_t current_ = 0;
   bool stopped_ = false;
@@ -220,12 +224,15 @@ bool Block::resume(int32_t thread) {
 
 /// Fisher and Yates.
 void Block::shuffleOrder() {
-  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[next() % i]);
+  for (auto* order : {&order_, &warps_})
+    for (size_t i = order->size(); i > 1; --i) std::swap((*order)[i - 1], (*order)[next() % i]);
 }
 
+/// All warps continue, or only the first one that can, so that it runs as far ahead of others as barriers permit.
 bool Block::releaseWarps() {
   bool any = false;
-  for (size_t first = 0; first < fibres_.size(); first += kWarp) {
+  for (const int32_t number : warps_) {
+    const size_t first = static_cast<size_t>(number) * kWarp;
     const size_t end = std::min(first + kWarp, fibres_.size());
     const auto warp = [&](auto&& p) {
       return std::all_of(fibres_.begin() + static_cast<ptrdiff_t>(first), fibres_.begin() + static_cast<ptrdiff_t>(end),
@@ -235,6 +242,7 @@ bool Block::releaseWarps() {
             [&](const Fibre& f) { return f.state == FibreState::atShuffle && f.shuffles == fibres_[first].shuffles; }))
       continue;
     for (size_t i = first; i < end; ++i) fibres_[i].state = FibreState::ready;
+    if (runsAhead()) return true;
     any = true;
   }
   return any;

@@ -2,9 +2,10 @@
 //
 // Detects what is undefined on a GPU: a barrier that not all threads reach (CUDA C++ Programming Guide,
 // "Synchronization Functions"), and a shuffle in which not all lanes of a warp take part (PTX ISA, shfl.sync). The seed
-// determines the order of the threads between two barriers; results that depend on it reveal a race. Asynchronous
-// operations (copies to shared memory, products of warp groups) complete in the wait for them or, depending on the
-// seed, immediately; a missing wait, or memory that is overwritten too early, changes the results.
+// determines the order of the threads between two barriers; results that depend on it reveal a race. With odd seeds, a
+// warp runs as far ahead of the others as barriers permit. Asynchronous operations (copies to shared memory, products
+// of warp groups) complete in the wait for them or, depending on the seed, immediately; a missing wait, or memory that
+// is overwritten too early, changes the results.
 #pragma once
 
 #include <atomic>

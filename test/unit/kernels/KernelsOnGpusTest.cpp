@@ -83,6 +83,7 @@ TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
     const auto run = [&](const char* target) {
       Settings s;
       unwrap(s.set("target", target));
+      unwrap(s.set("seed", std::to_string(seed)));
       const ArrayType grouped{bf16, {batch, keyHeads, group, size}};
       const auto call = paged_attention_call(grouped, k.type(), pages, o).with(s);
       const Array result = call.run(paged_attention_operands(q, k, v, lengthsArray, tableArray, o));
@@ -92,6 +93,42 @@ TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": q " << q.type().str() << ", pages "
                                          << k.type().str() << ", group " << group << ", " << *o.pages_per_step
                                          << " pages per step";
+  }
+}
+
+/// Rows of x are copied once for all steps, and all products of a point use them: those of the next point must not
+/// replace them earlier.
+TEST(ProductsOnGpus, OperandsThatAreTheSameInAllStepsStayUntilTheLast) {
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
+  constexpr int64_t kPoints = 12, kSteps = 3, kRows = 64, kDepth = 64;
+  Random random(1);
+  const Array x = randomArray(random, {kPoints * kRows, kDepth}), w = randomArray(random, {kSteps * kRows, kDepth});
+  const auto kernel = [](Ref x, Ref w, Ref o, Ref sums) {
+    const Array j = program_id(1);
+    when(j == 0, [&] { sums[_] = zeros_like(sums); });
+    sums[_] += maximum(dot_general(x[_], w[_], {{1}, {1}}, {.preferred_element_type = f32}), 0);
+    when(j == kSteps - 1, [&] { o[_] = sums[_]; });
+  };
+  for (const GpuParams& params : {GpuParams{}, GpuParams{.copies = GpuCopies::threads}}) {
+    const auto run = [&](const char* target, unsigned order) {
+      Settings s;
+      unwrap(s.set("target", target));
+      unwrap(s.set("seed", std::to_string(order)));
+      return pallas_call(kernel,
+                         Call{.out_shape = ShapeDtype{{kPoints * kRows, kRows}, f32},
+                              .grid = {kPoints, kSteps},
+                              .in_specs = {BlockSpec{{kRows, kDepth}, [](auto i, auto) { return std::tuple{i, 0}; }},
+                                           BlockSpec{{kRows, kDepth}, [](auto, auto j) { return std::tuple{j, 0}; }}},
+                              .out_specs = {BlockSpec{{kRows, kRows}, [](auto i, auto) { return std::tuple{i, 0}; }}},
+                              .scratch_shapes = {vmem({kRows, kRows}, f32)},
+                              .compiler_params = {.dimension_semantics = {parallel, arbitrary}, .gpu = params}})
+          .with(s)
+          .run({x, w});
+    };
+    const Array want = run("cpu", 0);
+    for (const char* target : {"cuda-host:sm_80", "cuda-host:sm_90a"})
+      for (unsigned order = 0; order < 6; ++order)
+        EXPECT_EQ(differences(run(target, order), want), 0) << target << ", order " << order;
   }
 }
 
@@ -113,6 +150,7 @@ TEST(GroupedMatmulOnGpus, AgreesWithNativeCode) {
     const auto run = [&](const char* target) {
       Settings s;
       unwrap(s.set("target", target));
+      unwrap(s.set("seed", std::to_string(seed)));
       const auto call = grouped_matmul_call(x.type(), y.type(), tiles, o.block_m, o).with(s);
       const Array result = call.run({tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end, x, y});
       return astype(result, f32);
