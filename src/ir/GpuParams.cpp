@@ -1,5 +1,6 @@
 #include "ir/GpuParams.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <vector>

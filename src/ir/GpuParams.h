@@ -14,7 +14,8 @@ inline constexpr const char* kGpuParams = "smalti.gpu";
 
 /// "num_warps=8 num_stages=4 copies=boxes turns=off"; what is absent is left out.
 std::string gpuParamsText(const GpuParams&);
-/// Reads that text. SM7209: it is malformed, or a value is impossible on every GPU.
+/// Reads that text; commas may separate parameters as well. SM7209: it is malformed, or a value is impossible on every
+/// GPU.
 Result<GpuParams> readGpuParams(std::string_view);
 /// Those of the kernel: of the frontend attribute, otherwise of the metadata.
 Result<GpuParams> gpuParamsOf(const KernelPackage&);
