@@ -172,8 +172,8 @@ class RegisterPlanner {
   }
 
   /// Whether the product can multiply a left operand with this distribution from registers; plans the product if it has
-  /// not been planned. Fragments of 16-bit operands have the layout of sums (PTX ISA, "Register
-  /// Fragments for wgmma.mma_async.m64nNk16", "Matrix Fragments for mma.m16n8k16").
+  /// not been planned. Fragments of 16-bit operands have the layout of sums (PTX ISA, "Register Fragments for
+  /// wgmma.mma_async.m64nNk16", "Matrix Fragments for mma.m16n8k16").
   bool multipliesFromRegisters(mlir::Operation& op, const Distribution& d) {
     const auto covering = covering_.find(&op);
     if (covering == covering_.end() || d.perRow || d.tile.warpsAcross != 1) return false;
@@ -420,12 +420,12 @@ RegisterPlan planRegisters(const KernelPackage& package, const Architecture& arc
   std::optional<int> wanted;
   if (params.num_warps) wanted = static_cast<int>(*params.num_warps) * kWarp;
   // The fewer warps, the more products each computes with an operand that it has loaded.
+  const std::vector<int> inRows = wanted ? std::vector{*wanted} : std::vector{4 * kWarp, 8 * kWarp};
   if (!architecture.hasWgmma)
-    for (const int threads : {4 * kWarp, 8 * kWarp})
-      if (RegisterPlan rows =
-              RegisterPlanner(package, architecture, WarpGrid::rows, wanted.value_or(threads), mostStages).run();
-          hasLeftOperandInRegisters(rows))
-        return rows;
+    for (const int threads : inRows)
+      if (RegisterPlan plan = RegisterPlanner(package, architecture, WarpGrid::rows, threads, mostStages).run();
+          hasLeftOperandInRegisters(plan))
+        return plan;
   return RegisterPlanner(package, architecture, WarpGrid::square, wanted, mostStages).run();
 }
 
