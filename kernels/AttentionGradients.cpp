@@ -12,6 +12,8 @@ namespace smalti::kernels {
 namespace {
 
 constexpr float kToBase2 = 1.44269504f, kHidden = -std::numeric_limits<float>::infinity();
+/// Weights of less than this power of 2 are negligible. None is denormal: that stops some processors.
+constexpr float kNegligible = -100;
 
 /// Sizes, and what one block of queries against one of keys needs.
 struct Backward {
@@ -32,28 +34,38 @@ struct Backward {
         scale(o.scale.value_or(1 / std::sqrt(static_cast<float>(size)))),
         causal(o.causal) {}
 
-  /// Rows of a block past the last one are undefined: use zeros there.
-  static Array inside(const Array& x, const Array& block, int64_t rows, int64_t of) {
-    if (of % rows == 0) return x;
-    const Array row = block * rows + broadcasted_iota(i32, x.shape(), 0);
-    return astype(where(row < of, astype(x, f32), 0), x.dtype());
+  /// Elements of a block past the last one along the axis are undefined: use zeros there.
+  static Array inside(const Array& x, const Array& block, int64_t size, int64_t of, int axis = 0) {
+    if (of % size == 0) return x;
+    const Array at = block * size + broadcasted_iota(i32, x.shape(), axis);
+    return astype(where(at < of, astype(x, f32), 0), x.dtype());
   }
   Array queriesOf(const Ref& x, const Array& i) const { return inside(x[_], i, bq, queries); }
   Array keysOf(const Ref& x, const Array& j) const { return inside(x[_], j, bk, keys); }
 
+  /// f32: softmax(scores), and the cotangent of the scores. A row belongs to a query, or to a key: the product with
+  /// the weights then has them as its left operand, not transposed.
   struct Weights {
-    Array p, ds;  ///< f32 [bq, bk]: softmax(scores), and the cotangent of the scores
+    Array p, ds;
   };
   Weights weights(const Array& q, const Array& k, const Array& v, const Array& d, const Array& log_sums,
-                  const Array& delta, const Array& i, const Array& j) const {
-    Array s = dot_general(q, k, {{1}, {1}}, {.preferred_element_type = f32}) * (scale * kToBase2);
-    const Array row = i * bq + broadcasted_iota(i32, {bq, bk}, 0), col = j * bk + broadcasted_iota(i32, {bq, bk}, 1);
-    if (causal) s = where(col <= row, s, kHidden);
-    if (keys % bk) s = where(col < keys, s, kHidden);
-    if (queries % bq) s = where(row < queries, s, kHidden);
-    const Array p = exp2(s - inside(log_sums, i, bq, queries));
-    const Array dp = dot_general(d, v, {{1}, {1}}, {.preferred_element_type = f32});
-    return {p, p * (dp - inside(delta, i, bq, queries))};
+                  const Array& delta, const Array& i, const Array& j, bool rows_are_keys) const {
+    const int query_axis = rows_are_keys ? 1 : 0;
+    const auto product = [&](const Array& of_queries, const Array& of_keys) {
+      return dot_general(rows_are_keys ? of_keys : of_queries, rows_are_keys ? of_queries : of_keys, {{1}, {1}},
+                         {.preferred_element_type = f32});
+    };
+    Array s = product(q, k) * (scale * kToBase2);
+    const Array query = i * bq + broadcasted_iota(i32, s.shape(), query_axis),
+                key = j * bk + broadcasted_iota(i32, s.shape(), 1 - query_axis);
+    if (causal) s = where(key <= query, s, kHidden);
+    if (keys % bk) s = where(key < keys, s, kHidden);
+    if (queries % bq) s = where(query < queries, s, kHidden);
+    const Array under = s - inside(log_sums, i, bq, queries, query_axis);
+    const bool masks = causal || keys % bk != 0 || queries % bq != 0;  // what is masked weighs 0
+    const Array p = exp2(where(under < kNegligible, masks ? kHidden : kNegligible, under));
+    const Array dp = product(d, v);
+    return {p, p * (dp - inside(delta, i, bq, queries, query_axis))};
   }
   /// Whether a query of block i sees a key of block j.
   void whenSeen(const Array& i, const Array& j, const std::function<void()>& body) const {
@@ -62,11 +74,12 @@ struct Backward {
     else
       body();
   }
-  Call call(const char* name, std::vector<GridDim> grid, const IndexMap& query, const IndexMap& key) const {
-    const std::vector<BlockDim> rows{squeezed, squeezed, bq, size}, columns{squeezed, squeezed, bk, size},
-        one{squeezed, squeezed, bq, 1};
+  /// `sums`: the blocks of log_sums and delta.
+  Call call(const char* name, std::vector<GridDim> grid, const IndexMap& query, const IndexMap& key,
+            const BlockSpec& sums) const {
+    const std::vector<BlockDim> rows{squeezed, squeezed, bq, size}, columns{squeezed, squeezed, bk, size};
     return {.grid = std::move(grid),
-            .in_specs = {{rows, query}, {columns, key}, {columns, key}, {rows, query}, {one, query}, {one, query}},
+            .in_specs = {{rows, query}, {columns, key}, {columns, key}, {rows, query}, sums, sums},
             .name = name,
             .compiler_params = {.dimension_semantics = {parallel, parallel, parallel, arbitrary}}};
   }
@@ -82,7 +95,7 @@ PallasCall flash_attention_backward_queries_call(const ArrayType& q, const Array
     when(j == 0, [&] { acc[_] = zeros_like(acc); });
     b.whenSeen(i, j, [&] {
       const Array keys = b.keysOf(k, j);
-      const auto w = b.weights(q[_], keys, v[_], d[_], log_sums[_], delta[_], i, j);
+      const auto w = b.weights(q[_], keys, v[_], d[_], log_sums[_], delta[_], i, j, false);
       // In a partial block, weight 0 times an element past the end may be NaN.
       const Array ds = b.keys % b.bk || b.queries % b.bq ? where(w.p == 0, 0, w.ds) : w.ds;
       acc[_] += dot(astype(ds, keys.dtype()), keys, {.preferred_element_type = f32});
@@ -94,7 +107,8 @@ PallasCall flash_attention_backward_queries_call(const ArrayType& q, const Array
                      [=](auto n, auto h, auto i, auto j) {
                        const Array last = div(i * b.bq + (b.bq - 1), b.bk);
                        return std::tuple{n, div(h, b.group), b.causal ? minimum(j, last) : Array(j), 0};
-                     });
+                     },
+                     {{squeezed, squeezed, b.bq, 1}, query});
   call.out_shape = ShapeDtype{q.shape, q.dtype};
   call.out_specs = {{{squeezed, squeezed, b.bq, b.size}, query}};
   call.scratch_shapes = {vmem({b.bq, b.size}, f32)};
@@ -112,9 +126,9 @@ PallasCall flash_attention_backward_keys_call(const ArrayType& q, const ArrayTyp
     });
     b.whenSeen(i, j, [&] {
       const Array queries = b.queriesOf(q, i), cotangent = b.queriesOf(d, i);
-      const auto w = b.weights(queries, k[_], v[_], cotangent, log_sums[_], delta[_], i, j);
+      const auto w = b.weights(queries, k[_], v[_], cotangent, log_sums[_], delta[_], i, j, true);
       const auto add = [&](const Ref& acc, const Array& weights, const Array& rows) {
-        acc[_] += dot_general(astype(weights, rows.dtype()), rows, {{0}, {0}}, {.preferred_element_type = f32});
+        acc[_] += dot(astype(weights, rows.dtype()), rows, {.preferred_element_type = f32});
       };
       add(dv_acc, w.p, cotangent);
       add(dk_acc, w.ds, queries);
@@ -127,8 +141,9 @@ PallasCall flash_attention_backward_keys_call(const ArrayType& q, const ArrayTyp
   const IndexMap key = [](auto n, auto h, auto j, auto) { return std::tuple{n, h, j, 0}; };
   Call call = b.call(
       "flash_attention_backward_keys", {b.batch, b.key_heads, cdiv(b.keys, b.bk), steps},
-      [=](auto n, auto h, auto, auto t) { return std::tuple{n, h * b.group + div(t, blocks), rem(t, blocks), 0}; },
-      key);
+      [=](auto n, auto h, auto, auto t) { return std::tuple{n, h * b.group + div(t, blocks), rem(t, blocks), 0}; }, key,
+      {{squeezed, squeezed, 1, b.bq},
+       [=](auto n, auto h, auto, auto t) { return std::tuple{n, h * b.group + div(t, blocks), 0, rem(t, blocks)}; }});
   const BlockSpec block{{squeezed, squeezed, b.bk, b.size}, key};
   call.out_shape = {ShapeDtype{k.shape, k.dtype}, ShapeDtype{k.shape, k.dtype}};
   call.out_specs = {block, block};
@@ -171,8 +186,9 @@ Array flash_attention_with_gradient(const Array& q, const Array& k, const Array&
     const ArrayType qt = q.type(), kt = k.type();
     const Array dq = cached("queries", qt, kt, [&] { return flash_attention_backward_queries_call(qt, kt, o); })(
         q, k, v, d, log_sums, delta);
+    const Shape row{q.dim(0), q.dim(1), 1, q.dim(2)};
     const Results dkv = cached("keys", qt, kt, [&] { return flash_attention_backward_keys_call(qt, kt, o); })(
-        q, k, v, d, log_sums, delta);
+        q, k, v, d, reshape(log_sums, row), reshape(delta, row));
     return Three{dq, dkv[0], dkv[1]};
   };
   return custom_vjp([=](const Array& q, const Array& k, const Array& v) { return flash_attention(q, k, v, o); },

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "smalti/kernels/flash_attention.h"
+#include "smalti/kernels/gradients.h"
 #include "smalti/kernels/grouped_matmul.h"
 #include "smalti/kernels/matmul.h"
 #include "smalti/kernels/norm.h"
@@ -27,10 +28,11 @@ int64_t nothing = 0;
 /// An operand of which only the type is used.
 Array typed(DType dtype, Shape shape) { return Array::view({dtype, std::move(shape)}, &nothing); }
 
-/// Adds a choice of blocks to the last row. Operands of i32 whose elements matter come first; `gridSizes`: of dynamic
-/// axes, which the module takes before them.
-void choose(const std::string& blocks, const PallasCall& call, const std::vector<Operand>& operands,
-            const ArrayType& result, const std::vector<Operand>& gridSizes = {}) {
+/// Adds a choice of blocks to the last row, for one part of its computation. Operands of i32 whose elements matter come
+/// first; `gridSizes`: of dynamic axes, which the module takes before them.
+void choose(const std::string& part, const std::string& blocks, const PallasCall& call,
+            const std::vector<Operand>& operands, const std::vector<ArrayType>& results,
+            const std::vector<Operand>& gridSizes = {}) {
   json& row = rows.back();
   const std::string file = std::to_string(rows.size()) + "-" + std::to_string(row["modules"].size()) + ".mlir";
   const auto text = attempt([&] { return call.lower_all(operands).mosaic(); });
@@ -47,8 +49,20 @@ void choose(const std::string& blocks, const PallasCall& call, const std::vector
       if (static_cast<const void*>(a.data()) != &nothing)
         values.push_back(std::vector<int32_t>(a.as<int32_t>(), a.as<int32_t>() + a.elements()));
     }
-  row["modules"].push_back(
-      {{"file", file}, {"blocks", blocks}, {"given", values}, {"arguments", arguments}, {"result", result.str()}});
+  json types = json::array();
+  for (const ArrayType& result : results) types.push_back(result.str());
+  row["modules"].push_back({{"part", part},
+                            {"file", file},
+                            {"blocks", blocks},
+                            {"given", values},
+                            {"arguments", arguments},
+                            {"results", types}});
+}
+
+/// A choice for the whole computation, which has one result.
+void choose(const std::string& blocks, const PallasCall& call, const std::vector<Operand>& operands,
+            const ArrayType& result, const std::vector<Operand>& gridSizes = {}) {
+  choose("", blocks, call, operands, std::vector{result}, gridSizes);
 }
 
 void addRow(const std::string& kind, const std::string& name, json sizes) {
@@ -101,6 +115,40 @@ void addAttention(int64_t size, int64_t length, bool causal) {
   for (const auto& [bq, bk] : {std::pair<int64_t, int64_t>{128, 128}, {256, 64}, {64, 128}, {128, 64}, {64, 64}})
     choose(joined({bq, bk}), flash_attention_call(q, q, {.causal = causal, .block_q = bq, .block_k = bk}),
            {array, array, array}, q);
+}
+
+/// sum(x * y) along the last dimension.
+PallasCall products_of_rows(const ArrayType& x, int64_t block) {
+  const auto index = [](auto b, auto h, auto i) { return std::tuple{b, h, i, 0}; };
+  const BlockSpec spec{{squeezed, squeezed, block, x.shape[3]}, index};
+  return pallas_call(
+      [](Ref x, Ref y, Ref o) { o[_] = sum(astype(x[_], f32) * astype(y[_], f32), {.axes = {1}, .keepdims = true}); },
+      Call{.out_shape = ShapeDtype{{x.shape[0], x.shape[1], x.shape[2], 1}, f32},
+           .grid = {x.shape[0], x.shape[1], cdiv(x.shape[2], block)},
+           .in_specs = {spec, spec},
+           .out_specs = {{{squeezed, squeezed, block, 1}, index}},
+           .name = "products_of_rows",
+           .compiler_params = {.dimension_semantics = {parallel, parallel, parallel}}});
+}
+
+/// The three kernels of the backward pass, each with its own choices.
+void addAttentionBackward(int64_t size, int64_t length, bool causal) {
+  const int64_t heads = 2048 / size, batch = std::max<int64_t>(16384 / length, 1);
+  addRow("attention backward",
+         "attention backward D=" + std::to_string(size) + " " + std::to_string(length) + (causal ? " causal" : ""),
+         {{"batch", batch}, {"heads", heads}, {"length", length}, {"size", size}, {"causal", causal}});
+  const ArrayType q{bf16, {batch, heads, length, size}}, column{f32, {batch, heads, length, 1}},
+      row{f32, {batch, heads, 1, length}};
+  const Array array = typed(q.dtype, q.shape), inColumn = typed(f32, column.shape), inRow = typed(f32, row.shape);
+  for (const int64_t rows : {16, 64, 128})
+    choose("delta", std::to_string(rows) + " rows", products_of_rows(q, rows), {array, array}, {column});
+  for (const auto& [bq, bk] : {std::pair<int64_t, int64_t>{128, 128}, {64, 128}, {128, 64}, {64, 64}, {32, 128}}) {
+    const AttentionOptions o{.causal = causal, .block_q = bq, .block_k = bk};
+    choose("queries", joined({bq, bk}), flash_attention_backward_queries_call(q, q, o),
+           {array, array, array, array, inColumn, inColumn}, {q});
+    choose("keys", joined({bq, bk}), flash_attention_backward_keys_call(q, q, o),
+           {array, array, array, array, inRow, inRow}, {q, q});
+  }
 }
 
 template <class Make>
@@ -164,6 +212,8 @@ int main(int argc, char** argv) {
   for (const int64_t size : {64, 128})
     for (const int64_t length : {4096, 16384})
       for (const bool causal : {false, true}) addAttention(size, length, causal);
+  for (const int64_t size : {64, 128})
+    for (const bool causal : {false, true}) addAttentionBackward(size, 4096, causal);
   for (const DType t : {f32, bf16}) {
     addRows("softmax", t, 16384, 4096, 0,
             [](const ArrayType& x, int64_t b) { return softmax_call(x, {.block_rows = b}); });

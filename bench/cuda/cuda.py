@@ -141,18 +141,21 @@ def excess(row):
 
 
 def attention(gpu, folder, only):
-    """A row for each attention kernel of the benchmark with a device."""
+    """A row for each kernel with products of the benchmark's attention."""
     for kernel in json.loads((folder / "rows.json").read_text()):
-        if kernel["kind"] != "attention" or kernel["sizes"]["length"] != ATTENTION_LENGTH or only not in kernel["name"]:
+        if not kernel["kind"].startswith("attention") or kernel["sizes"]["length"] != ATTENTION_LENGTH or only not in kernel["name"]:
             continue
-        choices = []
+        choices = {}
         for module in kernel["modules"]:
-            print(f"{kernel['name']}, blocks {module['blocks']}, {gpu} …", file=sys.stderr)
-            operands = [part for operand in module["arguments"] for part in ("--in", operand)]
-            found, why = shown(gpu, folder / module["file"], *operands, "--out-shape", module["result"])
-            name = f"bf16 {kernel['name']}, blocks {module['blocks']}"
-            choices.append(figures(name, gpu, found) if found else {"kernel": name, "gpu": gpu, "refused": why})
-        yield min(choices, key=lambda row: (row.get("spilled bytes", 1) > 0, row.get("issue / multiply", 1e9)))
+            if module["part"] == "delta":
+                continue
+            print(f"{kernel['name']} {module['part']}, blocks {module['blocks']}, {gpu} …", file=sys.stderr)
+            types = [word for option, of in (("--in", "arguments"), ("--out-shape", "results")) for one in module[of] for word in (option, one)]
+            found, why = shown(gpu, folder / module["file"], *types)
+            name = f"bf16 {kernel['name']}{', ' + module['part'] if module['part'] else ''}, blocks {module['blocks']}"
+            choices.setdefault(module["part"], []).append(figures(name, gpu, found) if found else {"kernel": name, "gpu": gpu, "refused": why})
+        for rows in choices.values():
+            yield min(rows, key=lambda row: (row.get("spilled bytes", 1) > 0, row.get("issue / multiply", 1e9)))
 
 
 def measure(arguments):

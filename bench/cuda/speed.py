@@ -9,6 +9,7 @@ from events of the GPU; the table shows medians. Results are compared with those
 
 import argparse
 import json
+import math
 import pathlib
 import re
 import statistics
@@ -126,6 +127,44 @@ def attention(sizes, args):
     return peers, want, {"flops": flops}
 
 
+def attention_backward(sizes, args):
+    """The gradients of queries, keys and values; sum(cotangent * result) is counted as well."""
+    q, k, v, d = args
+    causal = sizes["causal"]
+    peers = {}
+    for name, backend in (("cuDNN", SDPBackend.CUDNN_ATTENTION), ("FlashAttention-2", SDPBackend.FLASH_ATTENTION)):
+        leaves = [x.detach().requires_grad_() for x in (q, k, v)]
+        try:
+            with sdpa_kernel(backend):
+                result = F.scaled_dot_product_attention(*leaves, is_causal=causal)
+        except Exception:
+            continue
+        peers[name] = lambda result=result, leaves=leaves: torch.autograd.grad(result, leaves, d, retain_graph=True)
+
+    def want():
+        wide = [x.float().requires_grad_() for x in (q, k, v)]
+        result = F.scaled_dot_product_attention(*wide, is_causal=causal)
+        dq, dk, dv = torch.autograd.grad(result, wide, d.float())
+        return {"delta": [(d.float() * F.scaled_dot_product_attention(q, k, v, is_causal=causal).float()).sum(-1, keepdim=True)],
+                "queries": [dq], "keys": [dk, dv]}
+
+    flops = 10 * sizes["batch"] * sizes["heads"] * sizes["length"] ** 2 * sizes["size"] / (2 if causal else 1)
+    return peers, want, {"flops": flops}
+
+
+def log2_sums(q, k, causal):
+    """The logarithm to base 2 of the sum of each row of exp(scores), in parts that fit into memory."""
+    scale, rows = q.shape[-1] ** -0.5, torch.arange(q.shape[2], device="cuda")
+    sums = torch.empty(q.shape[:3], device="cuda")
+    for b in range(q.shape[0]):
+        for h in range(q.shape[1]):
+            s = q[b, h].float() @ k[b, h].float().t() * scale
+            if causal:
+                s.masked_fill_(rows[None, :] > rows[:, None], -torch.inf)
+            sums[b, h] = torch.logsumexp(s, -1) / math.log(2)
+    return sums
+
+
 def row_wise(function, wide):
     def make(sizes, args):
         x = args[0]
@@ -162,6 +201,7 @@ def chain_of(x):
 PEERS = {
     "matmul": matmul,
     "attention": attention,
+    "attention backward": attention_backward,
     "decode": decode,
     "grouped": grouped,
     "softmax": row_wise(lambda x: torch.softmax(x, -1), lambda x: torch.softmax(x, -1)),
@@ -190,45 +230,52 @@ def inputs(row, module):
         pages = (len(texts) - 3) // 2
         k, v = randoms(texts[3]), randoms(texts[-1])
         return [lengths, table, randoms(texts[2])] + [k] * pages + [v] * pages
+    if row["kind"] == "attention backward":
+        return [randoms(t) for t in texts[:4]]  # without the sums, which are computed from them
     return [randoms(t) for t in texts]
 
 
-def bound(folder, row, module, args):
-    """The program and its result as a tensor of PyTorch."""
+def load(folder, module):
+    return smalti.load(folder / module["file"], [type_of(t) for t in module["arguments"]], [type_of(t) for t in module["results"]])
+
+
+def bound(folder, module, args):
+    """The program and its results as tensors of PyTorch."""
     begin = time.perf_counter()
-    loaded = smalti.load(folder / module["file"], [type_of(t) for t in module["arguments"]], [type_of(module["result"])])
-    executable = loaded.compile(target="cuda")
-    program = executable.bind(*args)
-    return program, torch.from_dlpack(program.results[0]), time.perf_counter() - begin
+    program = load(folder, module).compile(target="cuda").bind(*args)
+    return program, [torch.from_dlpack(r) for r in program.results], time.perf_counter() - begin
 
 
 def error_of(got, want):
-    got, want = got.double(), want.double()
+    got, want = got.reshape(want.shape).double(), want.double()
     return ((got - want).norm() / want.norm()).item()
 
 
 def measure(folder, row, clock, times):
-    args = inputs(row, row["modules"][0])
+    args = inputs(row, row["modules"][-1])
     peers, want, work = PEERS[row["kind"]](row["sizes"], args)
     found = {"name": row["name"], "ours": {}, "peers": {}, **work}
     stream = torch.cuda.current_stream().cuda_stream
     wanted = want()
-    best = None
+    if not isinstance(wanted, dict):
+        wanted = {"": [wanted]}
+    best = {}
     for module in row["modules"]:
+        part, choice = module["part"], f"{module['part']} {module['blocks']}".strip()
         try:
-            mine = inputs_again(row, args, module)
-            program, result, seconds = bound(folder, row, module, mine)
-            result.fill_(float("nan"))
+            program, results, seconds = bound(folder, module, inputs_again(row, args, wanted, module))
+            for result in results:
+                result.fill_(float("nan"))
             program.launch(stream)
             program.wait()
-            error = error_of(result.reshape(wanted.shape), wanted)
+            error = max(error_of(*pair) for pair in zip(results, wanted[part], strict=True))
             (us,) = clock.medians([lambda: program.launch(stream)], 5)
         except Exception as e:
-            found["ours"][module["blocks"]] = {"failed": str(e)[:300]}
+            found["ours"][choice] = {"failed": str(e)[:300]}
             continue
-        found["ours"][module["blocks"]] = {"us": us, "error": error, "compile": seconds}
-        if error < 2e-2 and (best is None or us < best[0]):
-            best = us, module["blocks"], program, result
+        found["ours"][choice] = {"us": us, "error": error, "compile": seconds}
+        if error < 2e-2 and (part not in best or us < best[part][0]):
+            best[part] = us, choice, program
     usable = {}
     for name, run in peers.items():
         try:
@@ -236,12 +283,17 @@ def measure(folder, row, clock, times):
             usable[name] = run
         except Exception as e:
             found["peers"][name] = {"failed": str(e)[:200]}
-    runs = list(usable.values()) + ([lambda: best[2].launch(stream)] if best else [])
-    medians = clock.medians(runs, times)
+
+    def ours():
+        for _, _, program in best.values():
+            program.launch(stream)
+
+    complete = best.keys() == wanted.keys()
+    medians = clock.medians(list(usable.values()) + [ours] * complete, times)
     for name, us in zip(usable, medians):
         found["peers"][name] = {"us": us}
-    if best:
-        found["best"] = {"blocks": best[1], "us": medians[-1]}
+    if complete:
+        found["best"] = {"blocks": ", ".join(choice for _, choice, _ in best.values()), "us": medians[-1]}
     return found
 
 
@@ -257,8 +309,8 @@ def empty_kernel():
 def measure_launches(folder, row):
     """Microseconds per launch, averaged over many; milliseconds to compile for the first time and again."""
     module = row["modules"][0]
-    program, _, first = bound(folder, row, module, inputs(row, module))
-    graph = smalti.load(folder / module["file"], [type_of(t) for t in module["arguments"]], [type_of(module["result"])])
+    program, _, first = bound(folder, module, inputs(row, module))
+    graph = load(folder, module)
     again = []
     for _ in range(5):
         begin = time.perf_counter()
@@ -285,8 +337,13 @@ def measure_launches(folder, row):
     return {"name": row["name"], "launches": found, "compile_ms": 1e3 * first, "compile_again_ms": 1e3 * statistics.median(again)}
 
 
-def inputs_again(row, args, module):
-    """The inputs of another choice of blocks, with the same random numbers."""
+def inputs_again(row, args, wanted, module):
+    """The inputs of another choice of blocks, with the same random numbers. `wanted`: the results of all parts."""
+    if row["kind"] == "attention backward":
+        q, k, v, d = args
+        if module["part"] == "delta":
+            return [d, F.scaled_dot_product_attention(q, k, v, is_causal=row["sizes"]["causal"])]
+        return args + [x.reshape(parsed(module["arguments"][-1])[1]) for x in (log2_sums(q, k, row["sizes"]["causal"]), wanted["delta"][0])]
     if row["kind"] == "grouped":
         return given(module) + args[len(module["given"]):]
     if row["kind"] != "decode":

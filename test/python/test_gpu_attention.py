@@ -70,6 +70,26 @@ def test_warp_groups_take_turns_in_attention(run, tmp_path, kernel, largest_firs
         np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
 
 
+BACKWARD = {"queries": (["f32[1,2,256,1]"] * 2, 1), "keys": (["f32[1,2,1,256]"] * 2, 2)}
+
+
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("of", BACKWARD)
+def test_gradients_of_attention_are_in_registers(run, of, gpu):
+    """Scores and weights, their cotangents, the left operands of the last products, and the sums of all products."""
+    sums, results = BACKWARD[of]
+    arrays = [word for a in ["bf16[1,2,256,64]"] * 4 + sums for word in ("--in", a)] + ["--out-shape", "bf16[1,2,256,64]"] * results
+    module = ROOT / f"test/data/gpu/attention_backward_{of}_causal.mlir"
+    shown = run("show", module, *arrays, "--target", f"cuda:{gpu}").stdout
+    assert "and 0 of global memory for values, " in shown, shown
+    assert f"operands of {results + 2} products are copied ahead over the steps of the grid: " in shown, shown
+    assert "the same in all steps of a point are copied once: " in shown, shown
+    if gpu == "sm_90a":
+        assert " registers a thread" not in shown or ", 0 bytes spilled" in shown, shown  # where ptxas is installed
+        ptx = run("show", module, *arrays, "--target", f"cuda:{gpu}", "--stage", "ptx").stdout
+        assert len(re.findall(r"wgmma\.mma_async\S+ \{[^}]*\}, \{[^}]*\},", ptx)) == 8, "left operands in registers"
+
+
 def decoding(folder, lengths, pages):
     """The arguments for four queries per sequence, for all of its keys."""
     np.save(folder / "lengths.npy", np.array(lengths, np.int32))

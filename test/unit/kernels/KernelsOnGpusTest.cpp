@@ -8,6 +8,7 @@
 
 #include "../LongTest.h"
 #include "smalti/kernels/flash_attention.h"
+#include "smalti/kernels/gradients.h"
 #include "smalti/kernels/grouped_matmul.h"
 #include "smalti/kernels/paged_attention.h"
 #include "smalti/smalti.h"
@@ -56,6 +57,47 @@ TEST(AttentionOnGpus, AgreesWithNativeCode) {
     const Array want = run("cpu"), got = run(oneOf({0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": q " << q.type().str() << ", k " << k.type().str()
                                          << ", causal " << o.causal << ", blocks " << o.block_q << " x " << o.block_k;
+  }
+}
+
+/// Both backward kernels, for weights that the forward kernel has found: four products, whose sums and left operands
+/// are in registers for some blocks.
+TEST(AttentionOnGpus, GradientsAgreeWithNativeCode) {
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
+  constexpr unsigned kKernels = 24;
+  for (unsigned seed = 0; seed < kKernels; ++seed) {
+    Random random(seed);
+    const auto oneOf = [&](std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; };
+    const int64_t queries = oneOf({64, 128, 192, 100}), keys = oneOf({64, 128, 256, 200}), size = oneOf({32, 64, 128});
+    const AttentionOptions o{
+        .causal = oneOf({0, 1}) == 1, .log_sums = true, .block_q = oneOf({32, 64, 128}), .block_k = oneOf({64, 128})};
+    const Shape ofQueries{1, 2, queries, size}, ofKeys{1, oneOf({1, 2}), keys, size};
+    const Array q = randomArray(random, ofQueries), d = randomArray(random, ofQueries);
+    const Array k = randomArray(random, ofKeys), v = randomArray(random, ofKeys);
+    const Results forward = flash_attention_call(q.type(), k.type(), o)(q, k, v);
+    const Array result = forward[0], log_sums = forward[1];
+    const Array delta = sum(astype(d, f32) * astype(result, f32), {.axes = {3}, .keepdims = true});
+    const Shape row{1, 2, 1, queries};
+    const std::string order = std::to_string(random() % 6);  // of threads, and when copies complete
+    const std::string gpu = oneOf({0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host";
+    const auto run = [&](const PallasCall& call, const std::string& target, const std::vector<Operand>& operands) {
+      Settings s;
+      unwrap(s.set("target", target));
+      unwrap(s.set("seed", order));
+      return call.with(s).run(operands);
+    };
+    const std::string name = "kernel " + std::to_string(seed) + " on " + gpu + ": q " + q.type().str() + ", k " +
+                             k.type().str() + (o.causal ? ", causal" : "") + ", blocks " + std::to_string(o.block_q) +
+                             " x " + std::to_string(o.block_k);
+    const std::vector<Operand> ofQueriesCall{q, k, v, d, log_sums, delta},
+        ofKeysCall{q, k, v, d, reshape(log_sums, row), reshape(delta, row)};
+    for (const auto& [call, operands] :
+         {std::pair{flash_attention_backward_queries_call(q.type(), k.type(), o), ofQueriesCall},
+          std::pair{flash_attention_backward_keys_call(q.type(), k.type(), o), ofKeysCall}}) {
+      const Results want = run(call, "cpu", operands), got = run(call, gpu, operands);
+      for (size_t i = 0; i < want.size(); ++i)
+        EXPECT_EQ(differences(astype(got[i], f32), astype(want[i], f32)), 0) << name << ", result " << i;
+    }
   }
 }
 

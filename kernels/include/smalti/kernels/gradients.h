@@ -29,8 +29,9 @@ PallasCall layer_norm_backward_call(const ArrayType& x, float epsilon = 1e-5f);
 /// queries of all heads that share them.
 Array flash_attention_with_gradient(const Array& q, const Array& k, const Array& v,
                                     const AttentionOptions& options = {});
-/// Both take q, k, v, the cotangent, the logarithms of the sums, and sum(cotangent * result), f32 [batch, heads,
-/// queries, 1]; one gives that of q, the other those of k and v.
+/// Both take q, k, v, the cotangent, the logarithms of the sums, and sum(cotangent * result). The last two are f32, one
+/// value for each query: [batch, heads, queries, 1] for the gradient of q, [batch, heads, 1, queries] for those of k,
+/// v.
 PallasCall flash_attention_backward_queries_call(const ArrayType& q, const ArrayType& k, const AttentionOptions&);
 PallasCall flash_attention_backward_keys_call(const ArrayType& q, const ArrayType& k, const AttentionOptions&);
 
