@@ -53,6 +53,10 @@ bool mayUseTiles() {
 /// it in one and .95 in four.
 int streamsToRead(const Processor& p) { return p.avx512 ? 1 : 4; }
 
+/// Skinny GEMM with 8 rows reads 12.3 GB/s of f32 and 10.3 GB/s of bf16 in one stream on a Xeon with tile
+/// registers, 13.9 and 12.9 in four; reading alone reaches 16.4. Not measured on other processors.
+int streamsToPrefetch(bool hasTiles) { return hasTiles ? 4 : 1; }
+
 /// Derives fields from the features that LLVM lists for the processor.
 void readFeatures(Processor& p) {
   const llvm::Triple triple(p.triple);
@@ -69,6 +73,7 @@ void readFeatures(Processor& p) {
   p.fmaPorts = oneFmaPort(p.name) && !has("amx-tile") ? 1 : 2;
   p.fastBf16Dot = p.bf16Dot && bf16DotIsFast(p.name);
   p.readStreams = streamsToRead(p);
+  p.prefetchStreams = streamsToPrefetch(has("amx-tile"));
 }
 
 Processor detectHost() {

@@ -18,6 +18,7 @@ struct Processor {
   int fmaPorts = 2;  ///< full-width fused multiply-adds started per cycle; from LLVM's model, 1 if unknown
   int64_t l1Bytes = 32 << 10, l2Bytes = 1 << 20, l3Bytes = 32 << 20;  ///< data, per core; l3 shared
   int readStreams = 1;       ///< a power of two: concurrent read streams with the highest bandwidth
+  int prefetchStreams = 1;   ///< the same if they are prefetched by software and each line is multiplied several times
   bool avx512 = false;       ///< F, BW, VL and DQ
   bool bf16Dot = false;      ///< vdpbf16ps
   bool int8Dot = false;      ///< vpdpbusd on the widest vectors

@@ -24,9 +24,9 @@ std::string cacheKey(std::initializer_list<std::string_view> parts) {
 }
 
 std::string processorText(const Processor& p) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}{}{}{}", p.triple, p.name, p.features, p.vectorBytes,
-                     p.vectorRegisters, p.fmaPorts, p.l1Bytes, p.l2Bytes, p.l3Bytes, p.readStreams, p.avx512, p.bf16Dot,
-                     p.int8Dot, p.fastBf16Dot);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}{}{}{}", p.triple, p.name, p.features, p.vectorBytes,
+                     p.vectorRegisters, p.fmaPorts, p.l1Bytes, p.l2Bytes, p.l3Bytes, p.readStreams, p.prefetchStreams,
+                     p.avx512, p.bf16Dot, p.int8Dot, p.fastBf16Dot);
 }
 
 std::optional<std::string> cacheFolder(const std::string& setting) {

@@ -42,17 +42,22 @@ class SkinnyTilesEmitter {
     Reg first = nullptr;
     int64_t count = 0;
   };
-  /// Rows of B that stay in L1 while they are added to all tiles of C.
-  struct Group {
+  /// Successive rows of a block.
+  struct Rows {
     Reg from = nullptr;           ///< address of the first row
     Reg prefetchedRow = nullptr;  ///< address of the first row that is prefetched meanwhile
     Reg k = nullptr;              ///< number of the first row
-    int64_t rows = 0;
+  };
+  /// Rows of B that stay in L1 while they are added to all tiles of C: as many of each of several blocks.
+  struct Group {
+    llvm::SmallVector<Rows, 4> blocks;
+    int64_t rows = 0;  ///< of each block
   };
 
   /// The part of a group's row that a tile reads.
   struct RowPart {
-    const Group& group;
+    const Rows& block;
+    int64_t rows = 0;  ///< of the block in the group
     Reg row = nullptr, column = nullptr;
     int64_t columns = 0;
     int64_t rowOfA = 0;  ///< number of the tile's first row
@@ -66,20 +71,28 @@ class SkinnyTilesEmitter {
     const auto blocks = static_cast<int64_t>(p_.b.size());
     for (int64_t i = 0; i < blocks; ++i) b_.CreateStore(p_.b[static_cast<size_t>(i)].base, slot(l_.index(i)));
     for (int64_t i = 0; i < blocksAhead(); ++i) b_.CreateStore(afterLast(i, c), slot(l_.index(blocks + i)));
-    l_.loop(l_.index(0), l_.index(blocks), l_.index(1), [&](Reg block) {
+    l_.loop(l_.index(0), l_.index(blocks), l_.index(plan_.streams), [&](Reg first) {
       const auto rowAt = [&](Reg base, Reg row) { return elementAt(b_, s_.b, base, b_.CreateMul(row, p_.ldb)); };
       const auto baseOf = [&](Reg number) { return b_.CreateLoad(b_.getPtrTy(), slot(number)); };
-      Reg base = baseOf(block), size = l_.index(p_.rowsOfBlock());
+      Reg size = l_.index(p_.rowsOfBlock());
       forEachTile(l_, l_.index(0), p_.rowsOfBlock(), plan_.groupRows, [&](Reg row, int64_t rows) {
         Reg ahead = b_.CreateAdd(row, l_.index(plan_.prefetchedRows));
-        Reg prefetchedRow = rowAt(baseOf(b_.CreateAdd(block, b_.CreateUDiv(ahead, size))), b_.CreateURem(ahead, size));
-        group({rowAt(base, row), prefetchedRow, b_.CreateAdd(b_.CreateMul(block, size), row), rows}, c);
+        Reg blocksAhead = b_.CreateMul(b_.CreateUDiv(ahead, size), l_.index(plan_.streams));
+        Group made{.rows = rows};
+        for (int64_t s = 0; s < plan_.streams; ++s) {
+          Reg block = b_.CreateAdd(first, l_.index(s));
+          made.blocks.push_back(
+              {.from = rowAt(baseOf(block), row),
+               .prefetchedRow = rowAt(baseOf(b_.CreateAdd(block, blocksAhead)), b_.CreateURem(ahead, size)),
+               .k = b_.CreateAdd(b_.CreateMul(block, size), row)});
+        }
+        group(made, c);
       });
     });
   }
 
   /// The prefetch distance in blocks, rounded up.
-  int64_t blocksAhead() const { return ceilDiv(plan_.prefetchedRows, p_.rowsOfBlock()); }
+  int64_t blocksAhead() const { return ceilDiv(plan_.prefetchedRows, p_.rowsOfBlock()) * plan_.streams; }
 
   /// A block to prefetch after a panel's last block: the next panel's, or the next step's; if that is unknown, the
   /// memory that follows.
@@ -110,10 +123,10 @@ class SkinnyTilesEmitter {
     };
     Values sums(static_cast<size_t>(rows * vectors));
     each([&](size_t at, Reg to, Reg on) { sums[at] = loadElements(b_, DType::f32, to, lanes_, on); });
-    const auto addRows = [&](Reg row, int64_t inPass, Values& now) {
-      const Values values = valuesOf({g, row, column, columns, first, inPass});
+    const auto addRows = [&](const Rows& of, Reg row, int64_t inPass, Values& now) {
+      const Values values = valuesOf({of, g.rows, row, column, columns, first, inPass});
       for (int64_t i = 0; i < rows; ++i) {
-        Reg factor = coefficientOf(b_.CreateAdd(g.k, row), first + i);
+        Reg factor = coefficientOf(b_.CreateAdd(of.k, row), first + i);
         for (int64_t v = 0; v < vectors; ++v) {
           Reg& sum = now[static_cast<size_t>(i * vectors + v)];
           sum = addProducts(b_, factor, values[static_cast<size_t>(v)], sum);
@@ -121,10 +134,11 @@ class SkinnyTilesEmitter {
       }
     };
     const int64_t pass = g.rows % (2 * rowsPerStep_) == 0 ? 2 * rowsPerStep_ : rowsPerStep_;
-    sums = carriedLoop(l_, 0, g.rows, pass, sums, [&](Reg row, Values now) {
-      for (int64_t r = 0; r < pass; r += rowsPerStep_) addRows(b_.CreateAdd(row, l_.index(r)), r, now);
-      return now;
-    });
+    for (const Rows& of : g.blocks)
+      sums = carriedLoop(l_, 0, g.rows, pass, sums, [&](Reg row, Values now) {
+        for (int64_t r = 0; r < pass; r += rowsPerStep_) addRows(of, b_.CreateAdd(row, l_.index(r)), r, now);
+        return now;
+      });
     each([&](size_t at, Reg to, Reg on) { storeElements(b_, DType::f32, sums[at], to, lanes_, on); });
   }
 
@@ -133,7 +147,7 @@ class SkinnyTilesEmitter {
     Values rows;
     for (int64_t r = 0; r < rowsPerStep_; ++r) {
       Reg row = b_.CreateAdd(of.row, l_.index(r));
-      rows.push_back(elementAt(b_, s_.b, of.group.from, b_.CreateAdd(b_.CreateMul(row, p_.ldb), of.column)));
+      rows.push_back(elementAt(b_, s_.b, of.block.from, b_.CreateAdd(b_.CreateMul(row, p_.ldb), of.column)));
       if (of.rowOfA == 0)
         fetch(of, row, of.inPass + r);
       else if (of.rowOfA == plan_.tileRows)
@@ -154,11 +168,11 @@ class SkinnyTilesEmitter {
   void fetch(const RowPart& of, Reg row, int64_t inPass) {
     const int64_t perLine = kLineBytes / size_;
     if (plan_.prefetchesInOrder && inPass * of.columns % perLine != 0) return;  // its line has been prefetched
-    Reg offset = plan_.prefetchesInOrder ? b_.CreateAdd(b_.CreateMul(of.column, l_.index(of.group.rows)),
-                                                        b_.CreateMul(row, l_.index(of.columns)))
-                                         : b_.CreateAdd(b_.CreateMul(row, p_.ldb), of.column);
+    Reg offset = plan_.prefetchesInOrder
+                     ? b_.CreateAdd(b_.CreateMul(of.column, l_.index(of.rows)), b_.CreateMul(row, l_.index(of.columns)))
+                     : b_.CreateAdd(b_.CreateMul(row, p_.ldb), of.column);
     for (int64_t at = 0; at < of.columns; at += perLine)
-      prefetchLine(b_, elementAt(b_, s_.b, of.group.prefetchedRow, b_.CreateAdd(offset, l_.index(at))), CacheLevel::l2);
+      prefetchLine(b_, elementAt(b_, s_.b, of.block.prefetchedRow, b_.CreateAdd(offset, l_.index(at))), CacheLevel::l2);
   }
 
   /// Prefetches from L2 to L1 the columns of a row that the next tile reads; after the last columns, the first columns
@@ -166,7 +180,7 @@ class SkinnyTilesEmitter {
   void fetchNextColumns(const RowPart& of, Reg address) {
     Reg next = b_.CreateAdd(of.column, l_.index(of.columns));
     Reg offset = b_.CreateSelect(b_.CreateICmpULT(next, l_.index(s_.n)), l_.index(of.columns),
-                                 b_.CreateSub(b_.CreateMul(l_.index(of.group.rows), p_.ldb), of.column));
+                                 b_.CreateSub(b_.CreateMul(l_.index(of.rows), p_.ldb), of.column));
     prefetchLine(b_, elementAt(b_, s_.b, address, offset), CacheLevel::l1);
   }
 

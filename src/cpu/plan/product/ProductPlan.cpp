@@ -42,12 +42,11 @@ Strategy chooseStrategy(const ProductFacts& f, const Processor& p) {
   return Strategy::packed;
 }
 
-/// The number of equal parts of a single block that the processor reads fastest when interleaved.
-int64_t chooseStreams(const ProductFacts& f, const Processor& p) {
+/// The number of equal parts of a single block that are read concurrently: at most `streams`, a power of two.
+int64_t chooseStreams(const ProductFacts& f, int64_t streams) {
   if (f.blocksOfB != 1) return 1;
   const GemmShape& s = f.shape;
   const int64_t rows = s.transposedB ? s.n : s.k, rowBytes = storage_bytes(s.b) * (s.transposedB ? s.k : s.n);
-  int64_t streams = p.readStreams;
   while (streams > 1 && (rows % streams != 0 || rows / streams * rowBytes < kPageBytes)) streams /= 2;
   return streams;
 }
@@ -98,7 +97,7 @@ bool usesBf16Pairs(const GemmShape& s, int64_t parts, const Processor& p) {
 
 ProductPlan planSkinny(ProductPlan plan, Strategy strategy, const ProductFacts& facts, const Processor& p) {
   plan.interleaves = strategy != Strategy::skinnyTiles;
-  if (plan.interleaves) plan.streams = chooseStreams(facts, p);
+  plan.streams = chooseStreams(facts, plan.interleaves ? p.readStreams : p.prefetchStreams);
   SkinnyFacts to{.shape = plan.shape, .parts = std::max(plan.blocksOfB, plan.streams)};
   plan.bf16Pairs = to.bf16Pairs = usesBf16Pairs(to.shape, to.parts, p);
   plan.prefetch = choosePrefetch(to.shape, to.parts, p);
@@ -107,7 +106,11 @@ ProductPlan planSkinny(ProductPlan plan, Strategy strategy, const ProductFacts& 
   to.rowsFollow = facts.rowBytesOfB == storage_bytes(to.shape.b) * to.shape.n;
   if (strategy == Strategy::gemvDot) plan.division = planGemvDot(to, p);
   if (strategy == Strategy::gemvAxpy) plan.division = planGemvAxpy(to, p);
-  if (strategy == Strategy::skinnyTiles) plan.division = planSkinnyTiles(to, p);
+  if (strategy == Strategy::skinnyTiles) {
+    const SkinnyTilesPlan tiles = planSkinnyTiles(to, p);
+    if (plan.streams > 1) plan.streams = tiles.streams;
+    plan.division = tiles;
+  }
   return plan;
 }
 
@@ -120,7 +123,8 @@ std::string describe(const GemvAxpyPlan& p, const GemmShape&) {
   return p.sumsInRegisters ? ", sums in registers" : ", sums in L1";
 }
 std::string describe(const SkinnyTilesPlan& p, const GemmShape&) {
-  return fmt::format(", tile {}x{}, groups of {} rows of {} columns", p.tileRows, p.tileColumns, p.groupRows,
+  const std::string of = p.streams > 1 ? fmt::format("{} x ", p.streams) : "";
+  return fmt::format(", tile {}x{}, groups of {}{} rows of {} columns", p.tileRows, p.tileColumns, of, p.groupRows,
                      p.panelColumns);
 }
 std::string describe(const PackedPlan& p, const GemmShape& s) {

@@ -28,7 +28,7 @@ constexpr int64_t kTileVectors = 2, kTileRowsOf32 = 8, kTileRowsOf16 = 4;
 /// Rows of B in a group: many if they fit a quarter of L1. Long rows are cut into panels, in groups of few rows that
 /// occupy an eighth of L1, since rows with a stride of whole pages map to the same sets.
 constexpr int64_t kManyRows = 16, kFewRows = 4;
-/// Prefetch distance of skinny GEMM in rows of B.
+/// Prefetch distance of skinny GEMM in rows of B, of all streams together.
 constexpr int64_t kPrefetchedRows = 48;
 
 bool hasManyRegisters(const Processor& p) { return p.vectorRegisters >= 32; }
@@ -73,7 +73,10 @@ SkinnyTilesPlan planSkinnyTiles(const SkinnyFacts& f, const Processor& p) {
                        .prefetchedRows = kPrefetchedRows};
   const bool fits = kManyRows * rowBytes <= p.l1Bytes / 4;
   const int64_t panel = p.l1Bytes / 8 / (kFewRows * size) / plan.tileColumns * plan.tileColumns;
-  plan.groupRows = fits ? kManyRows : kFewRows;
+  // Panels have a stream for each row of a group.
+  while (fits && 2 * plan.streams <= p.prefetchStreams && f.parts % (2 * plan.streams) == 0) plan.streams *= 2;
+  plan.prefetchedRows /= plan.streams;
+  plan.groupRows = fits ? kManyRows / plan.streams : kFewRows;
   plan.panelColumns = fits ? s.n : std::max(plan.tileColumns, panel);
   plan.prefetchesInOrder = plan.panelColumns == s.n && f.rowsFollow;
   return plan;

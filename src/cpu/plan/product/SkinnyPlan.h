@@ -51,9 +51,10 @@ struct GemvAxpyPlan {
 /// Groups of rows of B stay in L1 while they are added to all tiles of C, which are in registers meanwhile.
 struct SkinnyTilesPlan {
   int64_t tileRows = 1, tileColumns = 1;
-  int64_t groupRows = 1;           ///< rows of B in a group
+  int64_t streams = 1;             ///< blocks, or streams, that have rows in a group; divides their number
+  int64_t groupRows = 1;           ///< rows of each of them in a group
   int64_t panelColumns = 1;        ///< columns of B for which a group fits L1; n: rows are not cut
-  int64_t prefetchedRows = 0;      ///< prefetch distance, in rows of B
+  int64_t prefetchedRows = 0;      ///< prefetch distance in each of them, in rows of B
   bool prefetchesInOrder = false;  ///< B is one contiguous panel: lines are prefetched in the order of memory
   bool operator==(const SkinnyTilesPlan&) const = default;
 };

@@ -93,11 +93,9 @@ Json divisionJson(const cpu::GemvAxpyPlan& p) {
           {"cached_columns", p.cachedColumns}};
 }
 Json divisionJson(const cpu::SkinnyTilesPlan& p) {
-  return {{"tile", {p.tileRows, p.tileColumns}},
-          {"group_rows", p.groupRows},
-          {"panel_columns", p.panelColumns},
-          {"prefetched_rows", p.prefetchedRows},
-          {"prefetches_in_order", p.prefetchesInOrder}};
+  return {{"tile", {p.tileRows, p.tileColumns}}, {"streams", p.streams},
+          {"group_rows", p.groupRows},           {"panel_columns", p.panelColumns},
+          {"prefetched_rows", p.prefetchedRows}, {"prefetches_in_order", p.prefetchesInOrder}};
 }
 Json divisionJson(const cpu::PackedPlan&) { return nullptr; }
 

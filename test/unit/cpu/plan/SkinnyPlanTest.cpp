@@ -87,6 +87,18 @@ TEST(SkinnyPlan, TilesCutLongRowsIntoPanels) {
   EXPECT_EQ(planSkinnyTiles(facts(8, 128, 4096, false), narrow()).tileRows, 4);
 }
 
+TEST(SkinnyPlan, TilesHaveRowsOfSeveralStreamsIfTheProcessorReadsThemFaster) {
+  Processor p = wide();
+  p.prefetchStreams = 4;
+  const SkinnyTilesPlan four = planSkinnyTiles(facts(8, 128, 4096, false, 4), p);
+  EXPECT_EQ(four.streams, 4);
+  EXPECT_EQ(four.groupRows, 4) << "together as many as of one stream";
+  EXPECT_EQ(four.prefetchedRows, 12);
+  EXPECT_EQ(planSkinnyTiles(facts(8, 128, 4096, false, 6), p).streams, 2) << "divides the number of blocks";
+  EXPECT_EQ(planSkinnyTiles(facts(8, 128, 4096, false, 4), wide()).streams, 1);
+  EXPECT_EQ(planSkinnyTiles(facts(8, 129, 4096, false, 4), p).streams, 1) << "panels of long rows";
+}
+
 TEST(SkinnyPlan, TilesPrefetchInTheOrderOfMemoryIfRowsFollowEachOther) {
   SkinnyFacts f = facts(8, 128, 4096, false);
   EXPECT_FALSE(planSkinnyTiles(f, wide()).prefetchesInOrder);
