@@ -225,6 +225,29 @@ TEST(SkinnyGemm, MatricesAreReadInStreams) {
         }
 }
 
+/// Groups of rows of several streams, with rows that remain in each.
+TEST(SkinnyGemm, TilesReadInStreams) {
+  SMALTI_LONG_TEST();
+  for (const int most : {2, 4}) {
+    NativeOptions options;
+    options.processor.prefetchStreams = most;
+    for (const char* dtype : {"f32", "bf16"})
+      for (const int64_t m : {4, 8})
+        for (const auto& [k, n, streams] :
+             {std::tuple<int64_t, int64_t, int>{2048, 128, 4}, {2060, 100, 4}, {2054, 127, 2}, {2053, 128, 1}}) {
+          SCOPED_TRACE(fmt::format("{} {}x{}x{} in at most {}", dtype, m, n, k, most));
+          const TextKernel kernel = product(dtype, m, n, k, false);
+          same(kernel, {smallNumbers(dtype, {m, k}), smallNumbers(dtype, {k, n})}, options);
+          auto made = inspectNative(kernel.package(), options);
+          ASSERT_TRUE(made) << made.error().str();
+          const ProductPlan& plan = made->report.plan->products.at(0);
+          ASSERT_EQ(plan.strategy(), Strategy::skinnyTiles);
+          EXPECT_EQ(plan.streams, std::min(streams, most));
+          EXPECT_EQ(std::get<SkinnyTilesPlan>(plan.division).streams, plan.streams);
+        }
+  }
+}
+
 /// Blocks that the index map looks up are prefetched; the last step has none after it.
 TEST(SkinnyGemm, BlocksThatAreLookedUp) {
   TextKernel kernel({5});
