@@ -56,7 +56,7 @@ bool isRowMajor(const Attr& layout, size_t rank) {
 
 /// The part of JAX that emits such a custom call for a Pallas kernel; empty: it is another call.
 std::string_view gpuCompilerOf(std::string_view target) {
-  if (target == "triton_kernel_call" || target == "__gpu$xla.gpu.triton") return "Triton back end";
+  if (target.starts_with("triton_kernel_call") || target == "__gpu$xla.gpu.triton") return "Triton back end";
   return target.starts_with("mosaic_gpu") ? "Mosaic GPU back end" : "";
 }
 

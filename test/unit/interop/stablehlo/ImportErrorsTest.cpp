@@ -170,9 +170,10 @@ TEST(ImportErrors, KernelsThatJaxCompiledForGpus) {
                        "('__gpu$xla.gpu.triton')\n"),
             HasSubstr("  help: export the same kernel for TPUs, jax.export.export(f, platforms=['tpu']), without "
                       "compiler_params, memory spaces and ops of GPUs: --target cuda makes its code for GPUs\n")));
-  EXPECT_THAT(
-      call("triton_kernel_call", R"(backend_config = "eJw")"),
-      StartsWith("error[SM2004]: the kernel is compiled for GPUs, by JAX's Triton back end ('triton_kernel_call')\n"));
+  for (const std::string target : {"triton_kernel_call", "triton_kernel_call_ffi"})
+    EXPECT_THAT(
+        call(target, R"(backend_config = "eJw")"),
+        StartsWith("error[SM2004]: the kernel is compiled for GPUs, by JAX's Triton back end ('" + target + "')\n"));
   for (const std::string target : {"mosaic_gpu", "mosaic_gpu_v2"})
     EXPECT_THAT(call(target, R"(mhlo.backend_config = {module = "x"})"),
                 StartsWith("error[SM2004]: the kernel is compiled for GPUs, by JAX's Mosaic GPU back end ('" + target));
