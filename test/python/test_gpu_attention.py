@@ -90,6 +90,26 @@ def test_gradients_of_attention_are_in_registers(run, of, gpu):
         assert len(re.findall(r"wgmma\.mma_async\S+ \{[^}]*\}, \{[^}]*\},", ptx)) == 8, "left operands in registers"
 
 
+@pytest.mark.parametrize("stages, turns", [(3, 0), (4, 2)])
+def test_all_chunks_of_a_turn_fit_into_the_stages(run, tmp_path, stages, turns):
+    """Here, a turn has one chunk for each of the two products with operands in registers, and two for the scores of the next
+    step. With three stages, the group whose turn it is would wait for stages that the other has not read."""
+    module = ROOT / "test/data/gpu/attention_backward_keys_of_two_chunks.mlir"
+    arrays = [word for a in ["bf16[1,2,256,128]"] * 4 + ["f32[1,2,1,256]"] * 2 for word in ("--in", a)] + ["--out-shape", "bf16[1,2,256,128]"] * 2
+    parameters = ["--gpu-params", f"num_stages={stages}"]
+    shown = json.loads(run("show", module, *arrays, "--target", "cuda:h100", *parameters, "--json").stdout)["kernels"][0]
+    assert (shown["stages"], shown["turns"]) == (stages, turns), shown
+    for seed in ("0", "1"):
+        for target, more in (("cpu", []), ("cuda-host", parameters)):
+            done = run("run", module, *arrays, "--fill", "random", "--seed", seed, "--target", target, *more, "--out", target + seed)
+            assert done.returncode == 0, done.stderr
+        for out in ("out0.npy", "out1.npy"):
+            expected, got = (bf16_array(tmp_path / (t + seed) / out) for t in ("cpu", "cuda-host"))
+            assert np.array_equal(np.isfinite(got), np.isfinite(expected))
+            scale = np.abs(expected[np.isfinite(expected)]).max()
+            np.testing.assert_allclose(got / scale, expected / scale, rtol=2**-6, atol=2**-8)
+
+
 def decoding(folder, lengths, pages):
     """The arguments for four queries per sequence, for all of its keys."""
     np.save(folder / "lengths.npy", np.array(lengths, np.int32))

@@ -257,22 +257,37 @@ void planStages(StreamPlan& plan, const Architecture& architecture, int64_t othe
   plan.stages = static_cast<int>(std::clamp<int64_t>(left / plan.stageBytes, 0, most));
 }
 
-/// Warp groups take turns if a step computes something with registers between two products. A warp group begins its
-/// turn with a product whose left operand it has computed, and ends it when it has issued the first product of the next
-/// step. All chunks of these must fit into the stages, since other warp groups only read them in their turns.
+/// The most chunks of a warp group's turn, or 0 if there are no turns. It begins with a product whose left operand the
+/// group has computed, contains the following ones of this kind, and ends with the next product of the other kind,
+/// usually in the next step.
+int64_t chunksOfTurn(const StreamPlan& plan) {
+  int64_t run = 0, longest = 0, computed = 0, others = 0;
+  bool isContinued = false;  // a turn may go on with a product of another branch
+  const mlir::Value* last = nullptr;
+  for (const StreamedProduct& p : plan.products) {
+    if (p.lhs) {
+      others = std::max(others, p.chunks);
+      run = 0;
+    } else {
+      computed += p.chunks;
+      longest = std::max(longest, run += p.chunks);
+      isContinued |= !last || *last != p.condition;
+    }
+    last = &p.condition;
+  }
+  return longest > 0 && others > 0 ? (isContinued ? computed : longest) + others : 0;
+}
+
+/// Warp groups take turns if a step computes something with registers between two products. All chunks of a turn must
+/// fit into the stages, since other warp groups only read them in their turns.
 int turnsOf(const StreamPlan& plan, const RegisterPlan& registers) {
   if (!plan.usesTma) return 0;
-  int64_t computed = 0, others = 0;
-  for (const StreamedProduct& p : plan.products) {
+  for (const StreamedProduct& p : plan.products)
     if (p.tile.unit != ProductUnit::warpGroups) return 0;
-    int64_t& most = p.lhs ? others : computed;
-    most = std::max(most, p.chunks);
-  }
+  const int64_t chunks = chunksOfTurn(plan);
   const int groups = registers.threads / (4 * kWarp);
-  return groups > 1 && computed > 0 && others > 0 && computed + others <= plan.stages &&
-                 plan.products.size() == registers.products.size()
-             ? groups
-             : 0;
+  return groups > 1 && chunks > 0 && chunks <= plan.stages && plan.products.size() == registers.products.size() ? groups
+                                                                                                                : 0;
 }
 
 StreamPlan planStream(const KernelPackage& package, const RegisterPlan& registers, const cpu::GridPlan& grid,
