@@ -25,6 +25,16 @@ Array randomArray(Random& random, const Shape& shape) {
   return astype(unwrap(Array::view({f32, shape}, values.data()).clone()), bf16);
 }
 
+int64_t oneOf(Random& random, std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; }
+
+/// `order`: of threads, and when copies complete.
+Settings settingsOf(const std::string& target, const std::string& order) {
+  Settings s;
+  unwrap(s.set("target", target));
+  unwrap(s.set("seed", order));
+  return s;
+}
+
 /// Elements that differ by more than the rounding of bf16 allows.
 int64_t differences(const Array& got, const Array& want) {
   int64_t different = 0;
@@ -40,21 +50,19 @@ TEST(AttentionOnGpus, AgreesWithNativeCode) {
   constexpr unsigned kKernels = 24;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
-    const auto oneOf = [&](std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; };
-    const int64_t queries = oneOf({64, 128, 192, 100}), keys = oneOf({64, 128, 256, 200}), size = oneOf({32, 64, 128});
-    const AttentionOptions o{.causal = oneOf({0, 1}) == 1, .block_q = oneOf({64, 128}), .block_k = oneOf({64, 128})};
+    const int64_t queries = oneOf(random, {64, 128, 192, 100}), keys = oneOf(random, {64, 128, 256, 200}),
+                  size = oneOf(random, {32, 64, 128});
+    const AttentionOptions o{
+        .causal = oneOf(random, {0, 1}) == 1, .block_q = oneOf(random, {64, 128}), .block_k = oneOf(random, {64, 128})};
     const Array q = randomArray(random, {1, 2, queries, size});
-    const Shape ofKeys{1, oneOf({1, 2}), keys, size};
+    const Shape ofKeys{1, oneOf(random, {1, 2}), keys, size};
     const Array k = randomArray(random, ofKeys), v = randomArray(random, ofKeys);
-    const std::string order = std::to_string(random() % 6);  // of threads, and when copies complete
+    const std::string order = std::to_string(random() % 6);
     const auto run = [&](const char* target) {
-      Settings s;
-      unwrap(s.set("target", target));
-      unwrap(s.set("seed", order));
-      const Array result = flash_attention_call(q.type(), k.type(), o).with(s).run({q, k, v});
+      const Array result = flash_attention_call(q.type(), k.type(), o).with(settingsOf(target, order)).run({q, k, v});
       return astype(result, f32);
     };
-    const Array want = run("cpu"), got = run(oneOf({0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
+    const Array want = run("cpu"), got = run(oneOf(random, {0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": q " << q.type().str() << ", k " << k.type().str()
                                          << ", causal " << o.causal << ", blocks " << o.block_q << " x " << o.block_k;
   }
@@ -67,24 +75,23 @@ TEST(AttentionOnGpus, GradientsAgreeWithNativeCode) {
   constexpr unsigned kKernels = 24;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
-    const auto oneOf = [&](std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; };
-    const int64_t queries = oneOf({64, 128, 192, 100}), keys = oneOf({64, 128, 256, 200}), size = oneOf({32, 64, 128});
-    const AttentionOptions o{
-        .causal = oneOf({0, 1}) == 1, .log_sums = true, .block_q = oneOf({32, 64, 128}), .block_k = oneOf({64, 128})};
-    const Shape ofQueries{1, 2, queries, size}, ofKeys{1, oneOf({1, 2}), keys, size};
+    const int64_t queries = oneOf(random, {64, 128, 192, 100}), keys = oneOf(random, {64, 128, 256, 200}),
+                  size = oneOf(random, {32, 64, 128});
+    const AttentionOptions o{.causal = oneOf(random, {0, 1}) == 1,
+                             .log_sums = true,
+                             .block_q = oneOf(random, {32, 64, 128}),
+                             .block_k = oneOf(random, {64, 128})};
+    const Shape ofQueries{1, 2, queries, size}, ofKeys{1, oneOf(random, {1, 2}), keys, size};
     const Array q = randomArray(random, ofQueries), d = randomArray(random, ofQueries);
     const Array k = randomArray(random, ofKeys), v = randomArray(random, ofKeys);
     const Results forward = flash_attention_call(q.type(), k.type(), o)(q, k, v);
     const Array result = forward[0], log_sums = forward[1];
     const Array delta = sum(astype(d, f32) * astype(result, f32), {.axes = {3}, .keepdims = true});
     const Shape row{1, 2, 1, queries};
-    const std::string order = std::to_string(random() % 6);  // of threads, and when copies complete
-    const std::string gpu = oneOf({0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host";
+    const std::string order = std::to_string(random() % 6);
+    const std::string gpu = oneOf(random, {0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host";
     const auto run = [&](const PallasCall& call, const std::string& target, const std::vector<Operand>& operands) {
-      Settings s;
-      unwrap(s.set("target", target));
-      unwrap(s.set("seed", order));
-      return call.with(s).run(operands);
+      return call.with(settingsOf(target, order)).run(operands);
     };
     const std::string name = "kernel " + std::to_string(seed) + " on " + gpu + ": q " + q.type().str() + ", k " +
                              k.type().str() + (o.causal ? ", causal" : "") + ", blocks " + std::to_string(o.block_q) +
@@ -107,11 +114,10 @@ TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
   constexpr unsigned kKernels = 24;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
-    const auto oneOf = [&](std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; };
-    const int64_t batch = oneOf({1, 3}), keyHeads = oneOf({1, 2}), group = oneOf({1, 2, 4, 8, 12, 128}),
-                  pages = oneOf({1, 4});
-    const int64_t page = oneOf({16, 64, 128}), size = oneOf({64, 128}), all = batch * pages + 2;
-    const PagedAttentionOptions o{.pages_per_step = oneOf({1, 1, std::min<int64_t>(2, pages)})};
+    const int64_t batch = oneOf(random, {1, 3}), keyHeads = oneOf(random, {1, 2}),
+                  group = oneOf(random, {1, 2, 4, 8, 12, 128}), pages = oneOf(random, {1, 4});
+    const int64_t page = oneOf(random, {16, 64, 128}), size = oneOf(random, {64, 128}), all = batch * pages + 2;
+    const PagedAttentionOptions o{.pages_per_step = oneOf(random, {1, 1, std::min<int64_t>(2, pages)})};
     const Array q = randomArray(random, {batch, keyHeads * group, size});
     const Array k = randomArray(random, {keyHeads, all, page, size}),
                 v = randomArray(random, {keyHeads, all, page, size});
@@ -123,15 +129,13 @@ TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
     const Array lengthsArray = unwrap(Array::view({i32, {batch}}, lengths.data()).clone());
     const Array tableArray = unwrap(Array::view({i32, {batch, pages}}, table.data()).clone());
     const auto run = [&](const char* target) {
-      Settings s;
-      unwrap(s.set("target", target));
-      unwrap(s.set("seed", std::to_string(seed)));
       const ArrayType grouped{bf16, {batch, keyHeads, group, size}};
-      const auto call = paged_attention_call(grouped, k.type(), pages, o).with(s);
+      const auto call =
+          paged_attention_call(grouped, k.type(), pages, o).with(settingsOf(target, std::to_string(seed)));
       const Array result = call.run(paged_attention_operands(q, k, v, lengthsArray, tableArray, o));
       return astype(result, f32);
     };
-    const Array want = run("cpu"), got = run(oneOf({0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
+    const Array want = run("cpu"), got = run(oneOf(random, {0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": q " << q.type().str() << ", pages "
                                          << k.type().str() << ", group " << group << ", " << *o.pages_per_step
                                          << " pages per step";
@@ -153,9 +157,6 @@ TEST(ProductsOnGpus, OperandsThatAreTheSameInAllStepsStayUntilTheLast) {
   };
   for (const GpuParams& params : {GpuParams{}, GpuParams{.copies = GpuCopies::threads}}) {
     const auto run = [&](const char* target, unsigned order) {
-      Settings s;
-      unwrap(s.set("target", target));
-      unwrap(s.set("seed", std::to_string(order)));
       return pallas_call(kernel,
                          Call{.out_shape = ShapeDtype{{kPoints * kRows, kRows}, f32},
                               .grid = {kPoints, kSteps},
@@ -164,7 +165,7 @@ TEST(ProductsOnGpus, OperandsThatAreTheSameInAllStepsStayUntilTheLast) {
                               .out_specs = {BlockSpec{{kRows, kRows}, [](auto i, auto) { return std::tuple{i, 0}; }}},
                               .scratch_shapes = {vmem({kRows, kRows}, f32)},
                               .compiler_params = {.dimension_semantics = {parallel, arbitrary}, .gpu = params}})
-          .with(s)
+          .with(settingsOf(target, std::to_string(order)))
           .run({x, w});
     };
     const Array want = run("cpu", 0);
@@ -180,24 +181,22 @@ TEST(GroupedMatmulOnGpus, AgreesWithNativeCode) {
   constexpr unsigned kKernels = 16;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
-    const auto oneOf = [&](std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; };
-    const int64_t rows = oneOf({128, 256, 200}), n = oneOf({128, 256}), k = oneOf({64, 128, 100});
-    const GroupedMatmulOptions o{.block_m = oneOf({32, 64, 128}), .block_n = 128, .block_k = 64};
+    const int64_t rows = oneOf(random, {128, 256, 200}), n = oneOf(random, {128, 256}),
+                  k = oneOf(random, {64, 128, 100});
+    const GroupedMatmulOptions o{.block_m = oneOf(random, {32, 64, 128}), .block_n = 128, .block_k = 64};
     std::vector<int32_t> sizes;
     for (int64_t left = rows; sizes.size() < 6; left -= sizes.back())
-      sizes.push_back(static_cast<int32_t>(oneOf({0, 1, 1}) * static_cast<int64_t>(random()) % (left / 2 + 1)));
+      sizes.push_back(static_cast<int32_t>(oneOf(random, {0, 1, 1}) * static_cast<int64_t>(random()) % (left / 2 + 1)));
     const Array x = randomArray(random, {rows, k}), y = randomArray(random, {6, k, n});
     const Array sizesArray = unwrap(Array::view({i32, {6}}, sizes.data()).clone());
     const GroupedTiles tiles = grouped_tiles(rows, o.block_m, sizesArray);
     const auto run = [&](const char* target) {
-      Settings s;
-      unwrap(s.set("target", target));
-      unwrap(s.set("seed", std::to_string(seed)));
-      const auto call = grouped_matmul_call(x.type(), y.type(), tiles, o.block_m, o).with(s);
+      const auto call =
+          grouped_matmul_call(x.type(), y.type(), tiles, o.block_m, o).with(settingsOf(target, std::to_string(seed)));
       const Array result = call.run({tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end, x, y});
       return astype(result, f32);
     };
-    const Array want = run("cpu"), got = run(oneOf({0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
+    const Array want = run("cpu"), got = run(oneOf(random, {0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": " << x.type().str() << " by " << y.type().str()
                                          << ", blocks of " << o.block_m << " rows";
   }
