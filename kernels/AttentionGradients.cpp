@@ -1,8 +1,8 @@
 // The backward kernels of flash_attention: https://arxiv.org/abs/2205.14135, algorithm 4, with the loops of
 // https://arxiv.org/abs/2307.08691: no program writes what another one writes.
 #include <cmath>
-#include <limits>
 
+#include "AttentionWeights.h"
 #include "CallCache.h"
 #include "smalti/kernels/blocks.h"
 #include "smalti/kernels/gradients.h"
@@ -10,10 +10,6 @@
 
 namespace smalti::kernels {
 namespace {
-
-constexpr float kToBase2 = 1.44269504f, kHidden = -std::numeric_limits<float>::infinity();
-/// Weights of less than this power of 2 are negligible. None is denormal: that stops some processors.
-constexpr float kNegligible = -100;
 
 /// Sizes, and what one block of queries against one of keys needs.
 struct Backward {
@@ -55,15 +51,15 @@ struct Backward {
       return dot_general(rows_are_keys ? of_keys : of_queries, rows_are_keys ? of_queries : of_keys, {{1}, {1}},
                          {.preferred_element_type = f32});
     };
-    Array s = product(q, k) * (scale * kToBase2);
+    Array s = product(q, k) * (scale * kLog2E);
     const Array query = i * bq + broadcasted_iota(i32, s.shape(), query_axis),
                 key = j * bk + broadcasted_iota(i32, s.shape(), 1 - query_axis);
-    if (causal) s = where(key <= query, s, kHidden);
-    if (keys % bk) s = where(key < keys, s, kHidden);
-    if (queries % bq) s = where(query < queries, s, kHidden);
+    if (causal) s = where(key <= query, s, kMasked);
+    if (keys % bk) s = where(key < keys, s, kMasked);
+    if (queries % bq) s = where(query < queries, s, kMasked);
     const Array under = s - inside(log_sums, i, bq, queries, query_axis);
     const bool masks = causal || keys % bk != 0 || queries % bq != 0;  // what is masked weighs 0
-    const Array p = exp2(where(under < kNegligible, masks ? kHidden : kNegligible, under));
+    const Array p = weights_of(under, masks);
     const Array dp = product(d, v);
     return {p, p * (dp - inside(delta, i, bq, queries, query_axis))};
   }

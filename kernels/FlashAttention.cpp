@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "AttentionWeights.h"
 #include "CallCache.h"
 #include "ChosenBlocks.h"
 #include "Reshaped.h"
@@ -12,11 +13,7 @@
 namespace smalti::kernels {
 namespace {
 
-constexpr float kMasked = -std::numeric_limits<float>::infinity(), kLowest = std::numeric_limits<float>::lowest();
-/// Powers of 2 less than this are negligible compared with the row's largest, 1. None is denormal: that stops some
-/// processors.
-constexpr float kNegligible = -100;
-constexpr float kLog2E = 1.44269504f;
+constexpr float kLowest = std::numeric_limits<float>::lowest();
 /// Rows of the smallest block on the diagonal that is cut into parts. Chosen, not measured.
 constexpr int64_t kLeastCut = 256;
 
@@ -110,7 +107,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
 
       const Array m_prev = whole ? full({rows, 1}, kLowest) : m[{here, all_of}];
       const Array m_next = maximum(m_prev, max(s, {.axes = {1}, .keepdims = true})), under = s - m_next;
-      const Array p = exp2(where(under < kNegligible, masks ? kMasked : kNegligible, under));
+      const Array p = weights_of(under, masks);
       const Array total = sum(p, {.axes = {1}, .keepdims = true});
       const Array product = dot(astype(p, v.dtype()), values, {.preferred_element_type = f32});
       if (whole) {

@@ -106,11 +106,16 @@ void addGrouped(int64_t m, int64_t n, int64_t k, int64_t groups) {
   }
 }
 
-void addAttention(int64_t size, int64_t length, bool causal) {
+/// Adds a row of attention of a kind; returns the type of queries, keys and values.
+ArrayType addAttentionRow(const std::string& kind, int64_t size, int64_t length, bool causal) {
   const int64_t heads = 2048 / size, batch = std::max<int64_t>(16384 / length, 1);
-  addRow("attention", "attention D=" + std::to_string(size) + " " + std::to_string(length) + (causal ? " causal" : ""),
+  addRow(kind, kind + " D=" + std::to_string(size) + " " + std::to_string(length) + (causal ? " causal" : ""),
          {{"batch", batch}, {"heads", heads}, {"length", length}, {"size", size}, {"causal", causal}});
-  const ArrayType q{bf16, {batch, heads, length, size}};
+  return {bf16, {batch, heads, length, size}};
+}
+
+void addAttention(int64_t size, int64_t length, bool causal) {
+  const ArrayType q = addAttentionRow("attention", size, length, causal);
   const Array array = typed(q.dtype, q.shape);
   for (const auto& [bq, bk] : {std::pair<int64_t, int64_t>{128, 128}, {256, 64}, {64, 128}, {128, 64}, {64, 64}})
     choose(joined({bq, bk}), flash_attention_call(q, q, {.causal = causal, .block_q = bq, .block_k = bk}),
@@ -133,21 +138,18 @@ PallasCall products_of_rows(const ArrayType& x, int64_t block) {
 
 /// The three kernels of the backward pass, each with its own choices.
 void addAttentionBackward(int64_t size, int64_t length, bool causal) {
-  const int64_t heads = 2048 / size, batch = std::max<int64_t>(16384 / length, 1);
-  addRow("attention backward",
-         "attention backward D=" + std::to_string(size) + " " + std::to_string(length) + (causal ? " causal" : ""),
-         {{"batch", batch}, {"heads", heads}, {"length", length}, {"size", size}, {"causal", causal}});
-  const ArrayType q{bf16, {batch, heads, length, size}}, column{f32, {batch, heads, length, 1}},
-      row{f32, {batch, heads, 1, length}};
-  const Array array = typed(q.dtype, q.shape), inColumn = typed(f32, column.shape), inRow = typed(f32, row.shape);
+  const ArrayType q = addAttentionRow("attention backward", size, length, causal);
+  const int64_t batch = q.shape[0], heads = q.shape[1];
+  const Array array = typed(q.dtype, q.shape), column = typed(f32, {batch, heads, length, 1}),
+              row = typed(f32, {batch, heads, 1, length});
   for (const int64_t rows : {16, 64, 128})
-    choose("delta", std::to_string(rows) + " rows", products_of_rows(q, rows), {array, array}, {column});
+    choose("delta", std::to_string(rows) + " rows", products_of_rows(q, rows), {array, array}, {column.type()});
   for (const auto& [bq, bk] : {std::pair<int64_t, int64_t>{128, 128}, {64, 128}, {128, 64}, {64, 64}, {32, 128}}) {
     const AttentionOptions o{.causal = causal, .block_q = bq, .block_k = bk};
     choose("queries", joined({bq, bk}), flash_attention_backward_queries_call(q, q, o),
-           {array, array, array, array, inColumn, inColumn}, {q});
+           {array, array, array, array, column, column}, {q});
     choose("keys", joined({bq, bk}), flash_attention_backward_keys_call(q, q, o),
-           {array, array, array, array, inRow, inRow}, {q, q});
+           {array, array, array, array, row, row}, {q, q});
   }
 }
 

@@ -107,11 +107,14 @@ def grouped(sizes, args):
     return peers, want, {"flops": 2 * m * n * k}
 
 
+BACKENDS = {"cuDNN": SDPBackend.CUDNN_ATTENTION, "FlashAttention-2": SDPBackend.FLASH_ATTENTION}
+
+
 def attention(sizes, args):
     q, k, v = args
     causal = sizes["causal"]
     peers = {}
-    for name, backend in (("cuDNN", SDPBackend.CUDNN_ATTENTION), ("FlashAttention-2", SDPBackend.FLASH_ATTENTION)):
+    for name, backend in BACKENDS.items():
         def run(backend=backend):
             with sdpa_kernel(backend):
                 return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
@@ -128,11 +131,11 @@ def attention(sizes, args):
 
 
 def attention_backward(sizes, args):
-    """The gradients of queries, keys and values; sum(cotangent * result) is counted as well."""
-    q, k, v, d = args
+    """The gradients of queries, keys and values; sum(cotangent * result), delta, is counted as well."""
+    q, k, v, d, _, _, delta = args
     causal = sizes["causal"]
     peers = {}
-    for name, backend in (("cuDNN", SDPBackend.CUDNN_ATTENTION), ("FlashAttention-2", SDPBackend.FLASH_ATTENTION)):
+    for name, backend in BACKENDS.items():
         leaves = [x.detach().requires_grad_() for x in (q, k, v)]
         try:
             with sdpa_kernel(backend):
@@ -145,8 +148,7 @@ def attention_backward(sizes, args):
         wide = [x.float().requires_grad_() for x in (q, k, v)]
         result = F.scaled_dot_product_attention(*wide, is_causal=causal)
         dq, dk, dv = torch.autograd.grad(result, wide, d.float())
-        return {"delta": [(d.float() * F.scaled_dot_product_attention(q, k, v, is_causal=causal).float()).sum(-1, keepdim=True)],
-                "queries": [dq], "keys": [dk, dv]}
+        return {"delta": [delta], "queries": [dq], "keys": [dk, dv]}
 
     flops = 10 * sizes["batch"] * sizes["heads"] * sizes["length"] ** 2 * sizes["size"] / (2 if causal else 1)
     return peers, want, {"flops": flops}
@@ -231,7 +233,10 @@ def inputs(row, module):
         k, v = randoms(texts[3]), randoms(texts[-1])
         return [lengths, table, randoms(texts[2])] + [k] * pages + [v] * pages
     if row["kind"] == "attention backward":
-        return [randoms(t) for t in texts[:4]]  # without the sums, which are computed from them
+        q, k, v, d = (randoms(t) for t in texts[:4])
+        causal = row["sizes"]["causal"]
+        result = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return [q, k, v, d, result, log2_sums(q, k, causal), (d.float() * result.float()).sum(-1, keepdim=True)]
     return [randoms(t) for t in texts]
 
 
@@ -263,7 +268,7 @@ def measure(folder, row, clock, times):
     for module in row["modules"]:
         part, choice = module["part"], f"{module['part']} {module['blocks']}".strip()
         try:
-            program, results, seconds = bound(folder, module, inputs_again(row, args, wanted, module))
+            program, results, seconds = bound(folder, module, inputs_again(row, args, module))
             for result in results:
                 result.fill_(float("nan"))
             program.launch(stream)
@@ -337,13 +342,12 @@ def measure_launches(folder, row):
     return {"name": row["name"], "launches": found, "compile_ms": 1e3 * first, "compile_again_ms": 1e3 * statistics.median(again)}
 
 
-def inputs_again(row, args, wanted, module):
-    """The inputs of another choice of blocks, with the same random numbers. `wanted`: the results of all parts."""
+def inputs_again(row, args, module):
+    """The inputs of another choice of blocks, with the same random numbers."""
     if row["kind"] == "attention backward":
-        q, k, v, d = args
         if module["part"] == "delta":
-            return [d, F.scaled_dot_product_attention(q, k, v, is_causal=row["sizes"]["causal"])]
-        return args + [x.reshape(parsed(module["arguments"][-1])[1]) for x in (log2_sums(q, k, row["sizes"]["causal"]), wanted["delta"][0])]
+            return args[3:5]
+        return args[:4] + [sums.reshape(parsed(module["arguments"][-1])[1]) for sums in args[5:]]
     if row["kind"] == "grouped":
         return given(module) + args[len(module["given"]):]
     if row["kind"] != "decode":

@@ -45,26 +45,47 @@ int64_t differences(const Array& got, const Array& want) {
   return different;
 }
 
+std::string gpuOf(Random& random) { return oneOf(random, {0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host"; }
+
+/// Sizes, masks and blocks of attention.
+struct AttentionChoice {
+  AttentionChoice(Random& random, std::initializer_list<int64_t> blocksOfQueries)
+      : queries(oneOf(random, {64, 128, 192, 100})),
+        keys(oneOf(random, {64, 128, 256, 200})),
+        size(oneOf(random, {32, 64, 128})) {
+    options.causal = oneOf(random, {0, 1}) == 1;
+    options.block_q = oneOf(random, blocksOfQueries);
+    options.block_k = oneOf(random, {64, 128});
+    ofQueries = {1, 2, queries, size};
+  }
+  std::string text() const {
+    return "q " + ArrayType{bf16, ofQueries}.str() + ", k " + ArrayType{bf16, ofKeys}.str() + ", causal " +
+           std::to_string(options.causal) + ", blocks " + std::to_string(options.block_q) + " x " +
+           std::to_string(options.block_k);
+  }
+
+  int64_t queries, keys, size;
+  AttentionOptions options;
+  Shape ofQueries, ofKeys;
+};
+
 TEST(AttentionOnGpus, AgreesWithNativeCode) {
   SMALTI_LONG_TEST_OF_GENERATED_CODE();
   constexpr unsigned kKernels = 24;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
-    const int64_t queries = oneOf(random, {64, 128, 192, 100}), keys = oneOf(random, {64, 128, 256, 200}),
-                  size = oneOf(random, {32, 64, 128});
-    const AttentionOptions o{
-        .causal = oneOf(random, {0, 1}) == 1, .block_q = oneOf(random, {64, 128}), .block_k = oneOf(random, {64, 128})};
-    const Array q = randomArray(random, {1, 2, queries, size});
-    const Shape ofKeys{1, oneOf(random, {1, 2}), keys, size};
-    const Array k = randomArray(random, ofKeys), v = randomArray(random, ofKeys);
+    AttentionChoice c(random, {64, 128});
+    const Array q = randomArray(random, c.ofQueries);
+    c.ofKeys = {1, oneOf(random, {1, 2}), c.keys, c.size};
+    const Array k = randomArray(random, c.ofKeys), v = randomArray(random, c.ofKeys);
+    const PallasCall call = flash_attention_call(q.type(), k.type(), c.options);
     const std::string order = std::to_string(random() % 6);
-    const auto run = [&](const char* target) {
-      const Array result = flash_attention_call(q.type(), k.type(), o).with(settingsOf(target, order)).run({q, k, v});
+    const auto run = [&](const std::string& target) {
+      const Array result = call.with(settingsOf(target, order)).run({q, k, v});
       return astype(result, f32);
     };
-    const Array want = run("cpu"), got = run(oneOf(random, {0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
-    EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": q " << q.type().str() << ", k " << k.type().str()
-                                         << ", causal " << o.causal << ", blocks " << o.block_q << " x " << o.block_k;
+    const Array want = run("cpu"), got = run(gpuOf(random));
+    EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": " << c.text();
   }
 }
 
@@ -75,35 +96,26 @@ TEST(AttentionOnGpus, GradientsAgreeWithNativeCode) {
   constexpr unsigned kKernels = 24;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
-    const int64_t queries = oneOf(random, {64, 128, 192, 100}), keys = oneOf(random, {64, 128, 256, 200}),
-                  size = oneOf(random, {32, 64, 128});
-    const AttentionOptions o{.causal = oneOf(random, {0, 1}) == 1,
-                             .log_sums = true,
-                             .block_q = oneOf(random, {32, 64, 128}),
-                             .block_k = oneOf(random, {64, 128})};
-    const Shape ofQueries{1, 2, queries, size}, ofKeys{1, oneOf(random, {1, 2}), keys, size};
-    const Array q = randomArray(random, ofQueries), d = randomArray(random, ofQueries);
-    const Array k = randomArray(random, ofKeys), v = randomArray(random, ofKeys);
-    const Results forward = flash_attention_call(q.type(), k.type(), o)(q, k, v);
+    AttentionChoice c(random, {32, 64, 128});
+    c.options.log_sums = true;
+    c.ofKeys = {1, oneOf(random, {1, 2}), c.keys, c.size};
+    const Array q = randomArray(random, c.ofQueries), d = randomArray(random, c.ofQueries);
+    const Array k = randomArray(random, c.ofKeys), v = randomArray(random, c.ofKeys);
+    const Results forward = flash_attention_call(q.type(), k.type(), c.options)(q, k, v);
     const Array result = forward[0], log_sums = forward[1];
     const Array delta = sum(astype(d, f32) * astype(result, f32), {.axes = {3}, .keepdims = true});
-    const Shape row{1, 2, 1, queries};
-    const std::string order = std::to_string(random() % 6);
-    const std::string gpu = oneOf(random, {0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host";
-    const auto run = [&](const PallasCall& call, const std::string& target, const std::vector<Operand>& operands) {
-      return call.with(settingsOf(target, order)).run(operands);
-    };
-    const std::string name = "kernel " + std::to_string(seed) + " on " + gpu + ": q " + q.type().str() + ", k " +
-                             k.type().str() + (o.causal ? ", causal" : "") + ", blocks " + std::to_string(o.block_q) +
-                             " x " + std::to_string(o.block_k);
+    const Shape row{1, 2, 1, c.queries};
+    const std::string order = std::to_string(random() % 6), gpu = gpuOf(random);
     const std::vector<Operand> ofQueriesCall{q, k, v, d, log_sums, delta},
         ofKeysCall{q, k, v, d, reshape(log_sums, row), reshape(delta, row)};
     for (const auto& [call, operands] :
-         {std::pair{flash_attention_backward_queries_call(q.type(), k.type(), o), ofQueriesCall},
-          std::pair{flash_attention_backward_keys_call(q.type(), k.type(), o), ofKeysCall}}) {
-      const Results want = run(call, "cpu", operands), got = run(call, gpu, operands);
+         {std::pair{flash_attention_backward_queries_call(q.type(), k.type(), c.options), ofQueriesCall},
+          std::pair{flash_attention_backward_keys_call(q.type(), k.type(), c.options), ofKeysCall}}) {
+      const Results want = call.with(settingsOf("cpu", order)).run(operands),
+                    got = call.with(settingsOf(gpu, order)).run(operands);
       for (size_t i = 0; i < want.size(); ++i)
-        EXPECT_EQ(differences(astype(got[i], f32), astype(want[i], f32)), 0) << name << ", result " << i;
+        EXPECT_EQ(differences(astype(got[i], f32), astype(want[i], f32)), 0)
+            << "kernel " << seed << " on " << gpu << ": " << c.text() << ", result " << i;
     }
   }
 }
@@ -128,14 +140,14 @@ TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
       table.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(all)));
     const Array lengthsArray = unwrap(Array::view({i32, {batch}}, lengths.data()).clone());
     const Array tableArray = unwrap(Array::view({i32, {batch, pages}}, table.data()).clone());
-    const auto run = [&](const char* target) {
+    const auto run = [&](const std::string& target) {
       const ArrayType grouped{bf16, {batch, keyHeads, group, size}};
       const auto call =
           paged_attention_call(grouped, k.type(), pages, o).with(settingsOf(target, std::to_string(seed)));
       const Array result = call.run(paged_attention_operands(q, k, v, lengthsArray, tableArray, o));
       return astype(result, f32);
     };
-    const Array want = run("cpu"), got = run(oneOf(random, {0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
+    const Array want = run("cpu"), got = run(gpuOf(random));
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": q " << q.type().str() << ", pages "
                                          << k.type().str() << ", group " << group << ", " << *o.pages_per_step
                                          << " pages per step";
@@ -190,13 +202,13 @@ TEST(GroupedMatmulOnGpus, AgreesWithNativeCode) {
     const Array x = randomArray(random, {rows, k}), y = randomArray(random, {6, k, n});
     const Array sizesArray = unwrap(Array::view({i32, {6}}, sizes.data()).clone());
     const GroupedTiles tiles = grouped_tiles(rows, o.block_m, sizesArray);
-    const auto run = [&](const char* target) {
+    const auto run = [&](const std::string& target) {
       const auto call =
           grouped_matmul_call(x.type(), y.type(), tiles, o.block_m, o).with(settingsOf(target, std::to_string(seed)));
       const Array result = call.run({tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end, x, y});
       return astype(result, f32);
     };
-    const Array want = run("cpu"), got = run(oneOf(random, {0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host");
+    const Array want = run("cpu"), got = run(gpuOf(random));
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": " << x.type().str() << " by " << y.type().str()
                                          << ", blocks of " << o.block_m << " rows";
   }
