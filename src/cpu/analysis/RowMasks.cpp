@@ -22,7 +22,6 @@
 namespace smalti::cpu {
 namespace {
 
-using mlir::Value;
 using mlir::arith::CmpIPredicate;
 
 /// The most ops that compute row numbers for a mask; beyond this it is not treated as a row mask.
@@ -30,7 +29,7 @@ constexpr size_t kMaxNumberingOps = 64;
 /// The most rows of a mask whose numbers are computed individually.
 constexpr int64_t kMaxNumberedRows = 4096;
 
-bool hasVectorType(Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
+bool hasVectorType(mlir::Value v) { return llvm::isa<mlir::VectorType>(v.getType()); }
 
 /// The first dimension that is not 1: its indices are rows. nullopt: there is none.
 std::optional<size_t> rowDimension(const Shape& shape) {
@@ -54,7 +53,7 @@ bool broadcastsRows(mlir::vector::BroadcastOp op) {
 }
 
 /// The scalar that all elements of a vector equal; null: they may differ.
-Value scalarOf(Value v) {
+mlir::Value scalarOf(mlir::Value v) {
   while (mlir::Operation* op = v.getDefiningOp()) {
     if (!llvm::isa<mlir::vector::BroadcastOp, mlir::vector::ShapeCastOp>(op)) break;
     v = op->getOperand(0);
@@ -67,7 +66,7 @@ Value scalarOf(Value v) {
 class RowNumbering {
  public:
   /// The element of each row; empty: unknown, or not a function of the row number alone.
-  std::vector<int64_t> of(Value v) {
+  std::vector<int64_t> of(mlir::Value v) {
     const int64_t rows = rowCount(shapeOf(v.getType()));
     if (rows > kMaxNumberedRows || !collect(v, rows)) return {};
     std::vector<int64_t> all;
@@ -82,7 +81,7 @@ class RowNumbering {
   }
 
  private:
-  bool collect(Value v, int64_t rows) {
+  bool collect(mlir::Value v, int64_t rows) {
     mlir::Operation* op = v.getDefiningOp();
     if (!op || !mlir::getElementTypeOrSelf(v).isIntOrIndex()) return false;
     if (llvm::is_contained(ops_, op)) return true;
@@ -96,7 +95,7 @@ class RowNumbering {
     } else if (!llvm::isa<mlir::arith::ConstantOp>(op) && !isElementwise(*op)) {
       return false;
     }
-    for (Value operand : op->getOperands())
+    for (mlir::Value operand : op->getOperands())
       if (!collect(operand, rows)) return false;
     ops_.push_back(op);
     return ops_.size() <= kMaxNumberingOps;
@@ -127,25 +126,25 @@ std::optional<int64_t> groupsOf(const std::vector<int64_t>& numbers) {
 
 /// `numbers` compared with a scalar.
 struct Comparison {
-  Value numbers, with;
+  mlir::Value numbers, with;
 };
 /// numbers >= with (`least`), or numbers < with.
-std::optional<Comparison> comparison(Value v, bool least) {
+std::optional<Comparison> comparison(mlir::Value v, bool least) {
   auto op = v.getDefiningOp<mlir::arith::CmpIOp>();
   if (!op) return std::nullopt;
   const CmpIPredicate is = op.getPredicate();
-  Value left = op.getLhs(), right = op.getRhs();
+  mlir::Value left = op.getLhs(), right = op.getRhs();
   if (is == (least ? CmpIPredicate::sle : CmpIPredicate::sgt))
     std::swap(left, right);
   else if (is != (least ? CmpIPredicate::sge : CmpIPredicate::slt))
     return std::nullopt;
-  const Value scalar = scalarOf(right);
+  const mlir::Value scalar = scalarOf(right);
   if (!scalar || !scalar.getType().isInteger(32)) return std::nullopt;
   return Comparison{left, scalar};
 }
 
 /// The source of a row-constant value, before reshapes and broadcasts along rows.
-Value throughRows(Value v) {
+mlir::Value throughRows(mlir::Value v) {
   while (mlir::Operation* op = v.getDefiningOp()) {
     auto broadcast = llvm::dyn_cast<mlir::vector::BroadcastOp>(op);
     if (!llvm::isa<mlir::vector::ShapeCastOp>(op) && !(broadcast && broadcastsRows(broadcast))) break;
@@ -156,7 +155,7 @@ Value throughRows(Value v) {
 
 /// Whether each group of the op's result depends only on the same group of this operand.
 bool keepsGroups(mlir::Operation& op, mlir::OpOperand& operand, int64_t groups) {
-  const Value from = operand.get(), to = op.getResult(0);
+  const mlir::Value from = operand.get(), to = op.getResult(0);
   const Shape source = shapeOf(from.getType()), result = shapeOf(to.getType());
   if (isElementwise(op)) return source == result;
   if (llvm::isa<mlir::vector::ShapeCastOp>(op)) return true;
@@ -183,7 +182,7 @@ bool keepsGroups(mlir::Operation& op, mlir::OpOperand& operand, int64_t groups) 
 class Users {
  public:
   /// The groups of the value that any user needs; nullopt: possibly all.
-  std::optional<RowGroups> wanted(Value v) {
+  std::optional<RowGroups> wanted(mlir::Value v) {
     if (const auto known = known_.find(v); known != known_.end()) return known->second;
     std::optional<RowGroups> range;
     if (v.getDefiningOp() && known_.size() < kMaxValues) {
@@ -215,11 +214,11 @@ class Users {
 
   /// Limit on the visited users, since following more takes too long.
   static constexpr size_t kMaxValues = 256;
-  llvm::DenseMap<Value, std::optional<RowGroups>> known_;
+  llvm::DenseMap<mlir::Value, std::optional<RowGroups>> known_;
 };
 
 /// Whether anything but copies may write to the memory or a view of it.
-bool isStoredTo(Value ref) {
+bool isStoredTo(mlir::Value ref) {
   return llvm::any_of(ref.getUsers(), [](mlir::Operation* user) {
     if (isView(*user)) return isStoredTo(user->getResult(0));
     return !isLoad(*user) && !llvm::isa<tpu::EnqueueDMAOp, tpu::WaitDMAOp>(user);
@@ -227,8 +226,8 @@ bool isStoredTo(Value ref) {
 }
 
 /// Whether ops of its block alone use the value, all of them before anything may change memory.
-bool isUnchangedUntilUsed(mlir::Operation& load, Value v) {
-  llvm::SmallVector<Value, 4> same{v};
+bool isUnchangedUntilUsed(mlir::Operation& load, mlir::Value v) {
+  llvm::SmallVector<mlir::Value, 4> same{v};
   mlir::Operation* last = v.getDefiningOp();
   while (!same.empty())
     for (mlir::Operation* user : same.pop_back_val().getUsers()) {
@@ -245,7 +244,7 @@ bool isUnchangedUntilUsed(mlir::Operation& load, Value v) {
 
 }  // namespace
 
-std::optional<RowGroups> groupsOfMask(Value mask) {
+std::optional<RowGroups> groupsOfMask(mlir::Value mask) {
   auto both = throughRows(mask).getDefiningOp<mlir::arith::AndIOp>();
   if (!both) return std::nullopt;
   for (const bool swapped : {false, true}) {
@@ -259,9 +258,9 @@ std::optional<RowGroups> groupsOfMask(Value mask) {
   return std::nullopt;
 }
 
-std::optional<RowGroups> neededRowGroups(Value v) { return Users().wanted(v); }
+std::optional<RowGroups> neededRowGroups(mlir::Value v) { return Users().wanted(v); }
 
-std::optional<LoadedRows> loadedRows(Value v) {
+std::optional<LoadedRows> loadedRows(mlir::Value v) {
   auto select = v.getDefiningOp<mlir::arith::SelectOp>();
   mlir::Operation* load = select ? select.getTrueValue().getDefiningOp() : nullptr;
   if (!load || !isLoad(*load) || !hasVectorType(select.getCondition()) || load->getBlock() != select->getBlock())

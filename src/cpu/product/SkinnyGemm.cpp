@@ -1,6 +1,7 @@
 #include "cpu/product/SkinnyGemm.h"
 
 #include "cpu/product/ConvertedCopy.h"
+#include "cpu/product/DotTiles.h"
 #include "cpu/product/GemvAxpy.h"
 #include "cpu/product/GemvDot.h"
 #include "cpu/product/SkinnyTiles.h"
@@ -28,6 +29,7 @@ void emitSkinnyGemm(NativeLowering& l, const ProductPlan& plan, const RowProduct
   p.bf16Pairs = plan.bf16Pairs;
   if (plan.widensA) p = withWideRows(l, p, place);
   if (const auto* dot = std::get_if<GemvDotPlan>(&plan.division)) emitGemvDot(l, p, *dot);
+  if (const auto* tiles = std::get_if<DotTilesPlan>(&plan.division)) emitDotTiles(l, p, *tiles);
   if (const auto* axpy = std::get_if<GemvAxpyPlan>(&plan.division)) emitGemvAxpy(l, p, *axpy);
   if (const auto* tiles = std::get_if<SkinnyTilesPlan>(&plan.division)) emitSkinnyTiles(l, p, *tiles);
 }

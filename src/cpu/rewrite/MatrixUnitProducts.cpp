@@ -13,27 +13,25 @@
 namespace smalti::cpu {
 namespace {
 
-using mlir::Value;
-
 bool usesUnit(mlir::Operation& op) {
   return llvm::isa<tpu::MatmulPushRhsOp, tpu::MatmulAccLhsOp, tpu::MatmulPopOp, tpu::MatmulLhsFifoOp,
                    tpu::MatmulPopFifoOp>(op);
 }
 
-Value zerosOf(mlir::OpBuilder& b, mlir::Location at, mlir::VectorType type) {
+mlir::Value zerosOf(mlir::OpBuilder& b, mlir::Location at, mlir::VectorType type) {
   return mlir::arith::ConstantOp::create(b, at, llvm::cast<mlir::TypedAttr>(b.getZeroAttr(type)));
 }
 
 /// The state of a matrix unit while a block runs.
 struct MatrixUnit {
   struct Weights {
-    Value value;
+    mlir::Value value;
     bool transposed = false;
   };
   std::map<int64_t, Weights> staged;  ///< by staging register
   std::optional<Weights> weights;
-  std::map<int64_t, Value> accumulators;
-  std::deque<Value> queue;
+  std::map<int64_t, mlir::Value> accumulators;
+  std::deque<mlir::Value> queue;
 };
 
 /// The ops of one block. Units are empty when it begins, and must be when it ends.
@@ -66,12 +64,12 @@ class UnitBlock {
       units_[push.getMxuIndex()].staged[push.getStagingRegister()] = {push.getRhs(), push.getTranspose()};
     } else if (auto feed = llvm::dyn_cast<tpu::MatmulLhsFifoOp>(op)) {
       MatrixUnit& unit = units_[feed.getMxuIndex()];
-      Value made = product(op, unit, feed.getLhs(), feed.getLoadStagedRhs(), nullptr);
+      mlir::Value made = product(op, unit, feed.getLhs(), feed.getLoadStagedRhs(), nullptr);
       if (!made) return false;
       unit.queue.push_back(made);
     } else if (auto add = llvm::dyn_cast<tpu::MatmulAccLhsOp>(op)) {
       MatrixUnit& unit = units_[add.getMxuIndex()];
-      Value& sum = unit.accumulators[add.getAcc()];
+      mlir::Value& sum = unit.accumulators[add.getAcc()];
       sum = product(op, unit, add.getLhs(), add.getLoadStagedRhs(), sum);
       if (!sum) return false;
     } else if (auto pop = llvm::dyn_cast<tpu::MatmulPopFifoOp>(op)) {
@@ -84,9 +82,9 @@ class UnitBlock {
       const auto found = unit.accumulators.find(take.getAcc());
       mlir::OpBuilder b(&op);
       // An accumulator that nothing was added to holds zeros.
-      Value sum = found == unit.accumulators.end()
-                      ? zerosOf(b, op.getLoc(), llvm::cast<mlir::VectorType>(take.getType()))
-                      : found->second;
+      mlir::Value sum = found == unit.accumulators.end()
+                            ? zerosOf(b, op.getLoc(), llvm::cast<mlir::VectorType>(take.getType()))
+                            : found->second;
       if (sum.getType() != take.getType()) return false;
       take.getResult().replaceAllUsesWith(sum);
       if (found != unit.accumulators.end()) unit.accumulators.erase(found);
@@ -96,7 +94,8 @@ class UnitBlock {
   }
 
   /// lhs · weights + sum; null: the unit is misused, or the weights are unknown.
-  static Value product(mlir::Operation& op, MatrixUnit& unit, Value lhs, std::optional<uint32_t> load, Value sum) {
+  static mlir::Value product(mlir::Operation& op, MatrixUnit& unit, mlir::Value lhs, std::optional<uint32_t> load,
+                             mlir::Value sum) {
     if (load) {
       const auto staged = unit.staged.find(static_cast<int64_t>(*load));
       if (staged == unit.staged.end()) return nullptr;

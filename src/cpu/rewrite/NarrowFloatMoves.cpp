@@ -14,10 +14,8 @@
 namespace smalti::cpu {
 namespace {
 
-using mlir::Value;
-
 /// The value of all elements of a splat, if known.
-std::optional<llvm::APFloat> splatFloat(Value v) {
+std::optional<llvm::APFloat> splatFloat(mlir::Value v) {
   if (auto broadcast = v.getDefiningOp<mlir::vector::BroadcastOp>()) return splatFloat(broadcast.getSource());
   mlir::Attribute constant;
   if (mlir::matchPattern(v, mlir::m_Constant(&constant))) {
@@ -36,10 +34,10 @@ std::optional<llvm::APFloat> splatFloat(Value v) {
   return number;
 }
 
-mlir::FloatType floatTypeOf(Value v) { return llvm::dyn_cast<mlir::FloatType>(mlir::getElementTypeOrSelf(v)); }
+mlir::FloatType floatTypeOf(mlir::Value v) { return llvm::dyn_cast<mlir::FloatType>(mlir::getElementTypeOrSelf(v)); }
 
 /// The value of `type` that `wide` was widened from, created if it is a constant; null: there is none.
-Value narrowed(mlir::OpBuilder& b, Value wide, mlir::Type type) {
+mlir::Value narrowed(mlir::OpBuilder& b, mlir::Value wide, mlir::Type type) {
   if (auto extended = wide.getDefiningOp<mlir::arith::ExtFOp>(); extended && extended.getIn().getType() == type)
     return extended.getIn();
   auto number = splatFloat(wide);
@@ -54,16 +52,17 @@ Value narrowed(mlir::OpBuilder& b, Value wide, mlir::Type type) {
 
 /// x for truncf(extf(x)); the narrow selection for truncf of a selection between widened values and constants; null:
 /// the op has neither form.
-Value withoutWidening(mlir::arith::TruncFOp op) {
+mlir::Value withoutWidening(mlir::arith::TruncFOp op) {
   const mlir::Type type = op.getType();
   if (auto extended = op.getIn().getDefiningOp<mlir::arith::ExtFOp>())
     return extended.getIn().getType() == type ? extended.getIn() : nullptr;
   auto select = op.getIn().getDefiningOp<mlir::arith::SelectOp>();
   if (!select || !select->hasOneUse()) return nullptr;
-  const auto widened = [](Value v) { return v.getDefiningOp<mlir::arith::ExtFOp>() != nullptr; };
+  const auto widened = [](mlir::Value v) { return v.getDefiningOp<mlir::arith::ExtFOp>() != nullptr; };
   if (!widened(select.getTrueValue()) && !widened(select.getFalseValue())) return nullptr;
   mlir::OpBuilder b(op);
-  Value yes = narrowed(b, select.getTrueValue(), type), no = yes ? narrowed(b, select.getFalseValue(), type) : nullptr;
+  mlir::Value yes = narrowed(b, select.getTrueValue(), type),
+              no = yes ? narrowed(b, select.getFalseValue(), type) : nullptr;
   if (!no) return nullptr;
   return mlir::arith::SelectOp::create(b, op.getLoc(), select.getCondition(), yes, no);
 }
@@ -71,7 +70,7 @@ Value withoutWidening(mlir::arith::TruncFOp op) {
 /// A load of words from a ref of bf16.
 struct WordLoad {
   mlir::Operation* op = nullptr;
-  Value narrowRef;
+  mlir::Value narrowRef;
   llvm::SmallVector<int32_t, 4> strides;
 };
 
@@ -96,7 +95,7 @@ std::optional<WordLoad> wordLoadOf(mlir::Operation* op) {
 }
 
 /// The half of a word of two bf16 that `op` takes (0: the low half), and the words; nullopt: `op` takes no half.
-std::optional<std::pair<int, Value>> halfOf(mlir::arith::TruncFOp op) {
+std::optional<std::pair<int, mlir::Value>> halfOf(mlir::arith::TruncFOp op) {
   auto bits = op.getIn().getDefiningOp<tpu::BitcastOp>();
   if (!bits || !floatTypeOf(op.getIn()).isF32() || !floatTypeOf(op.getResult()).isBF16()) return std::nullopt;
   mlir::Operation* by = bits.getInput().getDefiningOp();
@@ -104,7 +103,7 @@ std::optional<std::pair<int, Value>> halfOf(mlir::arith::TruncFOp op) {
       !llvm::isa<mlir::VectorType>(bits.getInput().getType()))
     return std::nullopt;
   const bool shifts = llvm::isa<mlir::arith::ShLIOp>(by);
-  const auto isNumber = [](Value v, uint64_t number) {
+  const auto isNumber = [](mlir::Value v, uint64_t number) {
     llvm::APInt value;
     if (auto broadcast = v.getDefiningOp<mlir::vector::BroadcastOp>()) v = broadcast.getSource();
     return mlir::matchPattern(v, mlir::m_ConstantInt(&value)) && value.getBitWidth() == 32 &&
@@ -115,7 +114,7 @@ std::optional<std::pair<int, Value>> halfOf(mlir::arith::TruncFOp op) {
 }
 
 /// Whether the words themselves have no other users.
-bool usedOnlyAsHalves(Value words) {
+bool usedOnlyAsHalves(mlir::Value words) {
   return llvm::all_of(words.getUsers(), [](mlir::Operation* by) {
     return by->getNumResults() == 1 && llvm::all_of(by->getUsers(), [](mlir::Operation* bits) {
              return llvm::isa<tpu::BitcastOp>(bits) && llvm::all_of(bits->getUsers(), [](mlir::Operation* user) {
@@ -127,22 +126,22 @@ bool usedOnlyAsHalves(Value words) {
 }
 
 /// A strided load of that half, if the words are loaded and have no other use; else null.
-Value halfLoaded(mlir::arith::TruncFOp op) {
+mlir::Value halfLoaded(mlir::arith::TruncFOp op) {
   const auto half = halfOf(op);
   const auto load = half ? wordLoadOf(half->second.getDefiningOp()) : std::nullopt;
   if (!load || !usedOnlyAsHalves(half->second)) return nullptr;
   mlir::OpBuilder b(load->op);
   const mlir::Location at = load->op->getLoc();
-  llvm::SmallVector<Value> indices(load->op->getOperands().drop_front());
-  Value& row = indices[indices.size() - 2];
+  llvm::SmallVector<mlir::Value> indices(load->op->getOperands().drop_front());
+  mlir::Value& row = indices[indices.size() - 2];
   row = mlir::arith::MulIOp::create(b, at, row, mlir::arith::ConstantIndexOp::create(b, at, 2));
   row = mlir::arith::AddIOp::create(b, at, row, mlir::arith::ConstantIndexOp::create(b, at, half->first));
   return tpu::StridedLoadOp::create(b, at, op.getType(), load->narrowRef, indices,
                                     b.getDenseI32ArrayAttr(load->strides));
 }
 
-Value simpler(mlir::arith::TruncFOp op) {
-  if (Value direct = withoutWidening(op)) return direct;
+mlir::Value simpler(mlir::arith::TruncFOp op) {
+  if (mlir::Value direct = withoutWidening(op)) return direct;
   return halfLoaded(op);
 }
 
@@ -166,7 +165,7 @@ std::optional<KernelPackage> moveNarrowFloats(const KernelPackage& package) {
   llvm::SmallVector<mlir::arith::TruncFOp> all;
   made.kernelFunction().walk([&](mlir::arith::TruncFOp op) { all.push_back(op); });
   for (mlir::arith::TruncFOp op : all) {
-    Value direct = simpler(op);
+    mlir::Value direct = simpler(op);
     if (!direct) continue;
     op.getResult().replaceAllUsesWith(direct);
     changed = true;

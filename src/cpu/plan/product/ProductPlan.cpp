@@ -1,6 +1,7 @@
 #include "cpu/plan/product/ProductPlan.h"
 
 #include "base/Arithmetic.h"
+#include "cpu/plan/product/TileLayout.h"
 
 #include <fmt/format.h>
 
@@ -24,6 +25,13 @@ bool isFloatProduct(const GemmShape& s) { return !s.transposedA && s.c == DType:
 
 bool suitsGemvDot(const GemmShape& s) { return isFloatProduct(s) && s.m <= kSkinnyRows && s.transposedB; }
 
+/// Whether tile registers can read rows of B in place, and multiplying without them would take longer than reading.
+bool suitsDotTiles(const ProductFacts& f, const Processor& p) {
+  const GemmShape& s = f.shape;
+  return hasTiles(p) && isFloatProduct(s) && s.transposedB && s.m >= kSlowRows && s.m <= kTileLanes &&
+         s.a == DType::bf16 && s.b == DType::bf16 && s.k % (2 * kTileLanes) == 0 && s.n / f.blocksOfB % kTileRows == 0;
+}
+
 /// Whether the rows are so few that the sums of a few vectors of columns stay in registers.
 bool suitsGemvAxpy(const GemmShape& s, const Processor& p) {
   return isFloatProduct(s) && s.m <= (p.vectorRegisters >= 32 ? 3 : 2) && !s.transposedB;
@@ -36,6 +44,7 @@ Strategy chooseStrategy(const ProductFacts& f, const Processor& p) {
   const int64_t bytes = s.n * s.k * storage_bytes(s.b), cache = p.l1Bytes;
   // A looked-up B is not in the caches, whatever its size; one that is rounded must be read once.
   const bool once = f.blocksOfB > 1 || f.nextBIsKnown || s.roundsB;
+  if (suitsDotTiles(f, p)) return Strategy::dotTiles;
   if (suitsGemvDot(s)) return Strategy::gemvDot;
   if ((once || bytes >= cache) && suitsGemvAxpy(s, p)) return Strategy::gemvAxpy;
   if ((once || bytes >= cache * 5 / 2) && suitsSkinnyTiles(s)) return Strategy::skinnyTiles;
@@ -82,6 +91,8 @@ std::string_view describe(Strategy strategy) {
   switch (strategy) {
     case Strategy::gemvDot:
       return "GEMV by dot products";
+    case Strategy::dotTiles:
+      return "dot products in tile registers";
     case Strategy::gemvAxpy:
       return "GEMV by axpy";
     default:
@@ -96,7 +107,12 @@ bool usesBf16Pairs(const GemmShape& s, int64_t parts, const Processor& p) {
 }
 
 ProductPlan planSkinny(ProductPlan plan, Strategy strategy, const ProductFacts& facts, const Processor& p) {
-  plan.interleaves = strategy != Strategy::skinnyTiles;
+  plan.interleaves = strategy == Strategy::gemvDot || strategy == Strategy::gemvAxpy;
+  if (strategy == Strategy::dotTiles) {
+    plan.bf16Pairs = true;
+    plan.division = planDotTiles({.shape = plan.shape}, p);
+    return plan;
+  }
   plan.streams = chooseStreams(facts, plan.interleaves ? p.readStreams : p.prefetchStreams);
   SkinnyFacts to{.shape = plan.shape, .parts = std::max(plan.blocksOfB, plan.streams)};
   plan.bf16Pairs = to.bf16Pairs = usesBf16Pairs(to.shape, to.parts, p);
@@ -119,6 +135,7 @@ std::string describe(const GemvDotPlan& p, const GemmShape&) {
   return fmt::format(", {} x {} rows together{}{}", p.rowsOfA, p.rowsOfB, p.holdsA ? ", A in registers" : "",
                      p.stagedColumns ? ", sums collected" : "");
 }
+std::string describe(const DotTilesPlan& p, const GemmShape&) { return p.holdsA ? ", A in registers" : ""; }
 std::string describe(const GemvAxpyPlan& p, const GemmShape&) {
   return p.sumsInRegisters ? ", sums in registers" : ", sums in L1";
 }
@@ -142,7 +159,7 @@ std::string describe(const PackedPlan& p, const GemmShape& s) {
 }  // namespace
 
 std::string_view name(Strategy strategy) {
-  constexpr std::string_view kNames[] = {"packed", "gemv_dot", "gemv_axpy", "skinny_tiles"};
+  constexpr std::string_view kNames[] = {"packed", "gemv_dot", "dot_tiles", "gemv_axpy", "skinny_tiles"};
   return kNames[static_cast<size_t>(strategy)];
 }
 

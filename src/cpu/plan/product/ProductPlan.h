@@ -28,6 +28,7 @@ struct ProductFacts {
 enum class Strategy : uint8_t {
   packed,       ///< register tiles over packed panels (product/gemm)
   gemvDot,      ///< dot products of rows of a transposed B with rows of A
+  dotTiles,     ///< the same in tile registers
   gemvAxpy,     ///< sums of rows of B, each multiplied by an element of A
   skinnyTiles,  ///< tiles of rows of B multiplied by the corresponding elements of all rows of A
 };
@@ -63,7 +64,8 @@ struct ProductPlan {
   bool widensA = false;      ///< A is converted to f32 first, since it is read again for every row of B
   RowPrefetch prefetch{};
 
-  std::variant<PackedPlan, GemvDotPlan, GemvAxpyPlan, SkinnyTilesPlan> division{};  ///< in the order of Strategy
+  /// In the order of Strategy.
+  std::variant<PackedPlan, GemvDotPlan, DotTilesPlan, GemvAxpyPlan, SkinnyTilesPlan> division{};
 
   /// Only for packed products.
   const PackedPlan& packed() const { return std::get<PackedPlan>(division); }
@@ -74,6 +76,7 @@ struct ProductPlan {
   using DivisionOf = std::variant_alternative_t<static_cast<size_t>(strategy), decltype(division)>;
   static_assert(std::is_same_v<DivisionOf<Strategy::packed>, PackedPlan> &&
                 std::is_same_v<DivisionOf<Strategy::gemvDot>, GemvDotPlan> &&
+                std::is_same_v<DivisionOf<Strategy::dotTiles>, DotTilesPlan> &&
                 std::is_same_v<DivisionOf<Strategy::gemvAxpy>, GemvAxpyPlan> &&
                 std::is_same_v<DivisionOf<Strategy::skinnyTiles>, SkinnyTilesPlan>);
 };

@@ -39,6 +39,14 @@ struct GemvDotPlan {
   bool operator==(const GemvDotPlan&) const = default;
 };
 
+/// Dot products in tile registers (AMX): a tile has the same values of k of 16 rows of a transposed B, read in place.
+struct DotTilesPlan {
+  int64_t columns = 1;  ///< rows of A, padded to a power of two: they are the columns of the other operand's tiles
+  bool holdsA = false;  ///< tiles of A stay in registers throughout
+  bool prefetchesL1 = false;  ///< the next 16 rows of B are prefetched into L1; else into L2
+  bool operator==(const DotTilesPlan&) const = default;
+};
+
 /// Sums of rows of B, each multiplied by an element of A: registers hold successive columns.
 struct GemvAxpyPlan {
   bool sumsInRegisters = false;  ///< sums stay in registers for all rows of B; else they are added to C in L1
@@ -60,6 +68,7 @@ struct SkinnyTilesPlan {
 };
 
 GemvDotPlan planGemvDot(const SkinnyFacts&, const Processor&);
+DotTilesPlan planDotTiles(const SkinnyFacts&, const Processor&);
 GemvAxpyPlan planGemvAxpy(const SkinnyFacts&, const Processor&);
 SkinnyTilesPlan planSkinnyTiles(const SkinnyFacts&, const Processor&);
 

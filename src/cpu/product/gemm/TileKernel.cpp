@@ -6,6 +6,7 @@
 
 #include "cpu/product/gemm/Arguments.h"
 #include "cpu/product/gemm/Ir.h"
+#include "cpu/product/gemm/TileRegisters.h"
 #include "cpu/product/gemm/Tiles.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -23,31 +24,27 @@ constexpr int registerOfB(int column) { return 6 + column; }
 
 class TileKernelBody {
  public:
-  TileKernelBody(llvm::Module& module, Ir& ir, const TileKernelSpec& spec)
-      : module_(module), ir_(ir), s_(spec), rows_(s_.bottom ? 2 : 1), columns_(s_.right ? 2 : 1) {}
+  TileKernelBody(Ir& ir, const TileKernelSpec& spec)
+      : ir_(ir), s_(spec), rows_(s_.bottom ? 2 : 1), columns_(s_.right ? 2 : 1) {}
 
   void emit() {
     auto& b = ir_.b;
-    b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::x86_ldtilecfg, {configuration()});
+    configureTiles(b, sizes());
     Value* nextA = b.CreateMul(in_.strideA, ir_.i64(s_.top + s_.bottom));
     Value* nextC = b.CreateMul(in_.strideC, ir_.i64(s_.top + s_.bottom));
     ir_.loop(ir_.i64(0), in_.tiles, 1, {in_.a, in_.c}, [&](Value*, llvm::ArrayRef<Value*> at) {
       start(at[1]);
       multiply(at[0]);
-      eachOfC(at[1], [&](int number, Value* c) { move(llvm::Intrinsic::x86_tilestored64, number, c, strideC()); });
+      eachOfC(at[1], [&](int r, Value* c) { storeTile(b, r, c, strideC()); });
       return Values{ir_.at(at[0], nextA), ir_.at(at[1], nextC)};
     });
-    b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::x86_tilerelease, {});
+    releaseTiles(b);
     b.CreateRetVoid();
   }
 
  private:
   Value* strideC() const { return in_.strideC; }
-  Value* number(int r) { return ir_.b.getInt8(static_cast<uint8_t>(r)); }
-  void move(llvm::Intrinsic::ID id, int r, Value* address, Value* stride) {
-    ir_.b.CreateIntrinsic(ir_.b.getVoidTy(), id, {number(r), address, stride});
-  }
-  void load(int r, Value* address, Value* stride) { move(llvm::Intrinsic::x86_tileloadd64, r, address, stride); }
+  void load(int r, Value* address, Value* stride) { loadTile(ir_.b, r, address, stride); }
 
   void eachOfC(Value* c, llvm::function_ref<void(int, Value*)> act) {
     for (int row = 0; row < rows_; ++row) {
@@ -66,7 +63,7 @@ class TileKernelBody {
           if (s_.addsRow)  // the same for every row of the tile
             load(r, ir_.at(in_.row, 4 * kTileLanes * column), ir_.i64(0));
           else
-            ir_.b.CreateIntrinsic(ir_.b.getVoidTy(), llvm::Intrinsic::x86_tilezero, {number(r)});
+            clearTile(ir_.b, r);
         }
     };
     if (s_.store != StoreMode::either) return s_.store == StoreMode::add ? old() : fresh();
@@ -88,9 +85,7 @@ class TileKernelBody {
           Value* from = row == 0 ? plane : ir_.at(plane, ir_.b.CreateMul(in_.strideA, ir_.i64(s_.top)));
           load(registerOfA(row), from, in_.strideA);
           for (int column = 0; column < columns_; ++column)
-            ir_.b.CreateIntrinsic(
-                ir_.b.getVoidTy(), instruction(),
-                {number(registerOfC(row, column)), number(registerOfA(row)), number(registerOfB(column))});
+            multiplyTiles(ir_.b, instruction(), registerOfC(row, column), registerOfA(row), registerOfB(column));
         }
       }
       return Values{ir_.at(at[0], int64_t{4 * kTileLanes}), ir_.at(at[1], int64_t{kTileRows * kPanelRowBytes})};
@@ -103,28 +98,18 @@ class TileKernelBody {
     return s_.b == DType::i8 ? llvm::Intrinsic::x86_tdpbusd : llvm::Intrinsic::x86_tdpbuud;
   }
 
-  /// The 64 bytes of palette 1: bytes in a row of each register from byte 16 on, its rows from byte 48 on (Intel's
-  /// Software Developer's Manual, volume 2A, LDTILECFG).
-  llvm::Constant* configuration() {
-    std::array<uint8_t, 64> bytes{1};
-    const auto set = [&](int r, int rows, int rowWords) {
-      bytes[static_cast<size_t>(16 + 2 * r)] = static_cast<uint8_t>(rows && rowWords ? 4 * rowWords : 0);
-      bytes[static_cast<size_t>(48 + r)] = static_cast<uint8_t>(rows && rowWords ? rows : 0);
-    };
+  TileSizes sizes() const {
+    TileSizes made;
+    const auto set = [&](int r, int rows, int rowWords) { made[static_cast<size_t>(r)] = {rows, rowWords}; };
     const std::array<int, 2> rows{s_.top, s_.bottom}, columns{s_.left, s_.right};
     for (int i = 0; i < 2; ++i) {
       for (int j = 0; j < 2; ++j) set(registerOfC(i, j), rows[static_cast<size_t>(i)], columns[static_cast<size_t>(j)]);
       set(registerOfA(i), rows[static_cast<size_t>(i)], kTileLanes);
       set(registerOfB(i), kTileRows, columns[static_cast<size_t>(i)]);
     }
-    auto* data = llvm::ConstantDataArray::get(module_.getContext(), bytes);
-    auto* global = new llvm::GlobalVariable(module_, data->getType(), /*isConstant=*/true,
-                                            llvm::GlobalValue::PrivateLinkage, data, "smalti_tiles");
-    global->setAlignment(llvm::Align(64));
-    return global;
+    return made;
   }
 
-  llvm::Module& module_;
   Ir& ir_;
   const TileKernelSpec& s_;
   const TileKernelArguments in_ = argumentsOf<TileKernelArguments>(*ir_.function);
@@ -139,7 +124,7 @@ llvm::Function* tileKernel(llvm::Module& module, const TileKernelSpec& s) {
                   s.bottom, s.left, s.right, static_cast<int>(s.store), s.addsRow ? "a" : "");
   if (auto* made = module.getFunction(symbol)) return made;
   Ir ir(module, symbol, parameterTypes(module.getContext(), TileKernelArguments::kTypes));
-  TileKernelBody(module, ir, s).emit();
+  TileKernelBody(ir, s).emit();
   return ir.function;
 }
 

@@ -86,6 +86,9 @@ Json divisionJson(const cpu::GemvDotPlan& p) {
   return {{"rows_of_a", p.rowsOfA},     {"rows_of_b", p.rowsOfB}, {"consecutive_rows_of_b", p.consecutiveRowsOfB},
           {"a_in_registers", p.holdsA}, {"lanes", p.lanes},       {"staged_columns", p.stagedColumns}};
 }
+Json divisionJson(const cpu::DotTilesPlan& p) {
+  return {{"columns", p.columns}, {"a_in_registers", p.holdsA}, {"prefetches_l1", p.prefetchesL1}};
+}
 Json divisionJson(const cpu::GemvAxpyPlan& p) {
   return {{"sums_in_registers", p.sumsInRegisters},
           {"rows_of_b", p.rowsOfB},

@@ -23,6 +23,27 @@ TEST(ProductPlan, FewRowsTimesATransposedMatrixAreDotProducts) {
   EXPECT_EQ(strategyOf({.shape = transposed}), Strategy::packed);
 }
 
+TEST(ProductPlan, TileRegistersComputeDotProductsOfBf16IfTilesFillThem) {
+  const auto strategy = [](int64_t m, int64_t n, int64_t k, int64_t blocks = 1, DType a = DType::bf16) {
+    GemmShape shape = product(m, n, k, true);
+    shape.a = a;
+    shape.b = DType::bf16;
+    Processor intel = *processorNamed("x86_64-unknown-linux-gnu/sapphirerapids");
+    intel.features += ",+amx-tile,+amx-bf16,+amx-int8";
+    return planProduct({.shape = shape, .blocksOfB = blocks}, intel).strategy();
+  };
+  EXPECT_EQ(strategy(4, 64, 32), Strategy::dotTiles);
+  EXPECT_EQ(strategy(16, 4096, 4096), Strategy::dotTiles);
+  EXPECT_EQ(strategy(8, 64, 32, 4), Strategy::dotTiles) << "blocks of 16 rows";
+  EXPECT_EQ(strategy(8, 64, 32, 8), Strategy::gemvDot) << "blocks of 8 rows";
+  EXPECT_EQ(strategy(3, 64, 32), Strategy::gemvDot) << "reading takes longer";
+  EXPECT_EQ(strategy(17, 64, 32), Strategy::packed);
+  EXPECT_EQ(strategy(8, 64, 48), Strategy::gemvDot) << "one and a half tiles";
+  EXPECT_EQ(strategy(8, 72, 32), Strategy::gemvDot);
+  EXPECT_EQ(strategy(8, 64, 32, 1, DType::f32), Strategy::gemvDot);
+  EXPECT_NE(planOf({.shape = product(8, 64, 32, true)}).strategy(), Strategy::dotTiles) << "no tile registers";
+}
+
 TEST(ProductPlan, AMatrixOutsideL1IsReadOnce) {
   const int64_t l1 = znver5().l1Bytes, columns = 1024, rowBytes = columns * 4;
   EXPECT_EQ(strategyOf({.shape = product(2, columns, l1 / rowBytes)}), Strategy::gemvAxpy);

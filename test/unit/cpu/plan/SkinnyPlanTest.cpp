@@ -55,6 +55,21 @@ TEST(SkinnyPlan, IndependentSumsHideTheLatencyOfMultiplyAdds) {
   EXPECT_EQ(GemvDotPlan::chains(4, 4), 1);
 }
 
+TEST(SkinnyPlan, TileRegistersHoldAUpToFourTiles) {
+  const auto plan = [](int64_t m, int64_t k) {
+    SkinnyFacts f = facts(m, 512, k, true);
+    f.shape.a = f.shape.b = DType::bf16;
+    return planDotTiles(f, wide());
+  };
+  EXPECT_EQ(plan(4, 128).columns, 4);
+  EXPECT_EQ(plan(5, 128).columns, 8) << "a power of two";
+  EXPECT_EQ(plan(16, 128).columns, 16);
+  EXPECT_TRUE(plan(4, 128).holdsA);
+  EXPECT_FALSE(plan(4, 160).holdsA);
+  EXPECT_TRUE(plan(4, 512).prefetchesL1) << "16 rows of 1 KiB are half of L1";
+  EXPECT_FALSE(plan(4, 544).prefetchesL1);
+}
+
 TEST(SkinnyPlan, AxpyKeepsSumsInRegistersUpToALimit) {
   const auto inRegisters = [](int64_t m, int64_t n, const Processor& p) {
     return planGemvAxpy(facts(m, n, 512, false), p).sumsInRegisters;

@@ -216,6 +216,7 @@ TEST(SkinnyGemm, MatricesAreReadInStreams) {
           if (streams == 0 || (m == 3 && !transposed)) continue;
           auto made = inspectNative(kernel.package(), options);
           ASSERT_TRUE(made) << made.error().str();
+          if (made->report.plan->products.at(0).strategy() == Strategy::dotTiles) continue;
           if (m > 3 && !transposed) {
             const bool exceedsL1 = rows * columns * (dtype[0] == 'b' ? 2 : 4) >= options.processor.l1Bytes * 5 / 2;
             EXPECT_EQ(made->report.plan->products.at(0).strategy() == Strategy::skinnyTiles, exceedsL1);
@@ -248,19 +249,66 @@ TEST(SkinnyGemm, TilesReadInStreams) {
   }
 }
 
-/// Blocks that the index map looks up are prefetched; the last step has none after it.
-TEST(SkinnyGemm, BlocksThatAreLookedUp) {
+/// Dot products of whole tiles, also on processors that have no tile registers: with A in registers or in memory, an
+/// odd number of tiles, rows of A that are added, and sums of an earlier step.
+TEST(SkinnyGemm, DotProductsInTileRegisters) {
+  SMALTI_LONG_TEST();
+  const NativeOptions options;
+  for (const int64_t m : {4, 5, 8, 9, 16})
+    for (const auto& [n, k] : {std::pair<int64_t, int64_t>{16, 32}, {48, 96}, {80, 128}, {32, 160}, {64, 1600}}) {
+      SCOPED_TRACE(fmt::format("{}x{}x{}", m, n, k));
+      const TextKernel kernel = product("bf16", m, n, k, true);
+      same(kernel, {smallNumbers("bf16", {m, k}), smallNumbers("bf16", {n, k})}, options);
+      auto made = inspectNative(kernel.package(), options);
+      ASSERT_TRUE(made) << made.error().str();
+      EXPECT_EQ(made->report.plan->products.at(0).strategy() == Strategy::dotTiles, hasTiles(options.processor));
+    }
+}
+
+TEST(SkinnyGemm, DotProductsInTileRegistersAreAdded) {
+  for (const int64_t m : {4, 7}) {
+    TextKernel kernel;
+    const Val a = kernel.input({.dtype = "bf16", .array = {m, 64}, .space = "vmem"}),
+              b = kernel.input({.dtype = "bf16", .array = {32, 64}, .space = "vmem"}),
+              start = kernel.input({.array = {m, 32}, .space = "vmem"}),
+              c = kernel.output({.array = {m, 32}, .space = "vmem"});
+    kernel.store(multiplied(kernel, kernel.load(a), kernel.load(b), true, kernel.load(start)), c);
+    same(kernel, {smallNumbers("bf16", {m, 64}), smallNumbers("bf16", {32, 64}), smallNumbers("f32", {m, 32})});
+  }
+}
+
+/// An infinity or a NaN reaches only the sums of its row, and 0 · ∞ is NaN.
+TEST(SkinnyGemm, DotProductsInTileRegistersOfInfinitiesAndNaNs) {
+  const TextKernel kernel = product("bf16", 8, 32, 64, true);
+  Array a = smallNumbers("bf16", {8, 64}), b = smallNumbers("bf16", {32, 64});
+  constexpr std::array<uint16_t, 4> kSpecial{0x7f80, 0xff80, 0x7fc0, 0xff81};
+  for (int64_t i = 0; i < 4; ++i) {
+    std::memcpy(a.data() + 2 * (64 * i + 17 * i), &kSpecial[static_cast<size_t>(i)], 2);
+    std::memcpy(b.data() + 2 * (64 * (9 * i + 4) + 11 * i), &kSpecial[static_cast<size_t>(i % 2)], 2);
+  }
+  same(kernel, {a, b});
+}
+
+/// A step multiplies `m` queries by the page that the index map looks up.
+TextKernel lookedUp(const std::string& dtype, int64_t m) {
   TextKernel kernel({5});
   const Val table = kernel.prefetch("i32", {5});
-  const Val q = kernel.input({.array = {1, 32}, .block = {1, 32}, .map = "%c0, %c0"}),
-            pages = kernel.input({.array = {128, 32},
+  const Val q = kernel.input({.dtype = dtype, .array = {m, 32}, .block = {m, 32}, .map = "%c0, %c0"}),
+            pages = kernel.input({.dtype = dtype,
+                                  .array = {128, 32},
                                   .block = {16, 32},
                                   .map = "%page, %c0",
                                   .lines = "%at = arith.index_cast %i : i32 to index\n"
                                            "%page = memref.load %p0[%at] : memref<5xi32, #tpu.memory_space<smem>>"}),
-            out = kernel.output({.array = {5, 16}, .block = {1, 16}, .map = "%i, %c0"});
-  const Val zero = kernel.splat(kernel.f32(0), {1, 16});
+            out = kernel.output({.array = {5 * m, 16}, .block = {m, 16}, .map = "%i, %c0"});
+  const Val zero = kernel.splat(kernel.f32(0), {m, 16});
   kernel.store(multiplied(kernel, kernel.load(q), kernel.load(pages), true, zero), out);
+  return kernel;
+}
+
+/// Blocks that the index map looks up are prefetched; the last step has none after it.
+TEST(SkinnyGemm, BlocksThatAreLookedUp) {
+  const TextKernel kernel = lookedUp("f32", 1);
   for (const int streams : {1, 4}) {
     NativeOptions options;
     options.processor.readStreams = streams;
@@ -269,8 +317,9 @@ TEST(SkinnyGemm, BlocksThatAreLookedUp) {
     EXPECT_EQ(made->report.plan->products.at(0).prefetch.acrossSteps > 0, streams == 1);
   }
   const int32_t order[] = {7, 0, 3, 6, 1};
-  same(kernel, {i32Array({5}, [&](int64_t i) { return order[i]; }), smallNumbers("f32", {1, 32}),
-                smallNumbers("f32", {128, 32})});
+  const Array pages = i32Array({5}, [&](int64_t i) { return order[i]; });
+  same(kernel, {pages, smallNumbers("f32", {1, 32}), smallNumbers("f32", {128, 32})});
+  same(lookedUp("bf16", 8), {pages, smallNumbers("bf16", {8, 32}), smallNumbers("bf16", {128, 32})});
 }
 
 /// Two columns are swapped next to a reduction: loads see the values from before the stores.

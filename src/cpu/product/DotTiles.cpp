@@ -1,0 +1,176 @@
+#include "cpu/product/DotTiles.h"
+
+#include <bit>
+
+#include "cpu/plan/product/TileLayout.h"
+#include "cpu/product/Bf16Dot.h"
+#include "cpu/product/gemm/Ir.h"
+#include "cpu/product/gemm/TileRegisters.h"
+#include "llvm/IR/IntrinsicsX86.h"
+
+namespace smalti::cpu {
+namespace {
+
+/// Values of k in a tile.
+constexpr int64_t kDepth = int64_t{2} * kTileLanes;
+/// Tile registers: sums of even and odd tiles of k, which are added at the end since additions to one wait for each
+/// other; rows of B; and A.
+constexpr int sumsOf(int64_t tileOfK) { return static_cast<int>(tileOfK % 2); }
+constexpr int rowsOf(int64_t tileOfK) { return 2 + static_cast<int>(tileOfK % 2); }
+constexpr int factorsOf(int64_t tileOfK) { return 4 + static_cast<int>(tileOfK % 4); }
+
+/// Numbers the lanes of all vectors one after the other, and rotates the bits of these numbers to the right. There are
+/// a power of two of vectors.
+Values rotatedRight(Builder& b, Values v, int bits) {
+  const int lanes = kTileLanes;
+  for (; bits > 0; --bits) {
+    Values next;
+    for (const int parity : {0, 1}) {
+      llvm::SmallVector<int, 16> lanesOfParity;
+      for (int i = 0; i < lanes; ++i) lanesOfParity.push_back(2 * i + parity);
+      for (size_t i = 0; i < v.size(); i += 2) next.push_back(b.CreateShuffleVector(v[i], v[i + 1], lanesOfParity));
+    }
+    v = std::move(next);
+  }
+  return v;
+}
+
+class DotTilesEmitter {
+ public:
+  DotTilesEmitter(NativeLowering& l, const RowProduct& p, const DotTilesPlan& plan)
+      : l_(l),
+        b_(l.b),
+        p_(p),
+        s_(p.shape),
+        plan_(plan),
+        tilesOfK_(s_.k / kDepth),
+        columnBits_(std::countr_zero(static_cast<uint64_t>(plan.columns))),
+        strideB_(b_.CreateMul(p.ldb, l.index(storage_bytes(s_.b)))) {}
+
+  void emit() {
+    packA();
+    sums_ = l_.allocate(DType::f32, Shape{2, kTileRows, plan_.columns});
+    writeTable();
+    configureTiles(b_, sizes());
+    for (int64_t k = 0; plan_.holdsA && k < tilesOfK_; ++k) loadA(k, l_.index(k));
+    const int64_t tilesOfBlock = p_.rowsOfBlock() / kTileRows;
+    l_.loop(l_.index(0), l_.index(s_.n / kTileRows), l_.index(1), [&](Reg tile) {
+      const auto rows = [&](Reg number) {
+        Reg row = b_.CreateMul(b_.CreateURem(number, l_.index(tilesOfBlock)), l_.index(kTileRows));
+        Reg base = b_.CreateLoad(b_.getPtrTy(), slot(b_.CreateUDiv(number, l_.index(tilesOfBlock))));
+        return b_.CreatePtrAdd(base, b_.CreateMul(row, strideB_));
+      };
+      multiply(rows(tile), rows(b_.CreateAdd(tile, l_.index(1))));
+      store(b_.CreateMul(tile, l_.index(kTileRows)));
+    });
+    releaseTiles(b_);
+  }
+
+ private:
+  TileSizes sizes() const {
+    const int columns = static_cast<int>(plan_.columns);
+    TileSizes all;
+    all.fill({kTileRows, columns});
+    all[rowsOf(0)] = all[rowsOf(1)] = {kTileRows, kTileLanes};
+    return all;
+  }
+
+  int64_t rowBytesOfA() const { return int64_t{4} * plan_.columns; }
+  Reg slot(Reg block) { return b_.CreateGEP(b_.getPtrTy(), bases_, block); }
+
+  /// Copies A to tiles [k / 32][k / 2 % 16][row][k % 2], with zeros for the rows that it lacks.
+  void packA() {
+    packed_ = l_.allocate(DType::bf16, Shape{tilesOfK_, kTileRows, 2 * plan_.columns});
+    l_.loop(l_.index(0), l_.index(tilesOfK_), l_.index(1), [&](Reg tile) {
+      Values rows;
+      for (int64_t i = 0; i < plan_.columns; ++i) {
+        Reg at = b_.CreateAdd(b_.CreateMul(l_.index(i), p_.lda), b_.CreateMul(tile, l_.index(kDepth)));
+        rows.push_back(i < s_.m ? loadCoefficients(b_, s_.a, true, elementAt(b_, s_.a, p_.a, at), kTileLanes)
+                                : llvm::Constant::getNullValue(rows.front()->getType()));
+      }
+      Reg to = tileOfA(tile);
+      for (Reg v : rotatedRight(b_, rows, std::countr_zero(static_cast<unsigned>(kTileLanes)))) {
+        b_.CreateAlignedStore(v, to, llvm::Align(4));
+        to = b_.CreatePtrAdd(to, l_.index(4 * kTileLanes));
+      }
+    });
+  }
+  Reg tileOfA(Reg number) {
+    return b_.CreatePtrAdd(packed_.base, b_.CreateMul(number, l_.index(kTileRows * rowBytesOfA())));
+  }
+  void loadA(int64_t k, Reg number) { loadTile(b_, factorsOf(k), tileOfA(number), l_.index(rowBytesOfA())); }
+
+  /// The addresses of the blocks, and of the rows that are prefetched after the last one: the next step's first block,
+  /// or, if that is unknown, the memory that follows.
+  void writeTable() {
+    llvm::BasicBlock& entry = l_.function->getEntryBlock();
+    bases_ =
+        Builder(&entry, entry.getFirstInsertionPt()).CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), p_.b.size() + 1));
+    for (size_t i = 0; i < p_.b.size(); ++i) b_.CreateStore(p_.b[i].base, slot(l_.index(static_cast<int64_t>(i))));
+    const BlockOfRows& first = p_.b.front();
+    Reg after = first.nextStepOffset
+                    ? b_.CreatePtrAdd(first.base, first.nextStepOffset)
+                    : b_.CreatePtrAdd(p_.b.back().base, b_.CreateMul(l_.index(p_.rowsOfBlock()), strideB_));
+    b_.CreateStore(after, slot(l_.index(static_cast<int64_t>(p_.b.size()))));
+  }
+
+  /// Multiplies 16 rows of B, and prefetches the next ones.
+  void multiply(Reg rows, Reg next) {
+    for (const int64_t tile : {0, 1}) clearTile(b_, sumsOf(tile));
+    forEachTile(l_, l_.index(0), tilesOfK_, plan_.holdsA ? tilesOfK_ : 2, [&](Reg first, int64_t count) {
+      for (int64_t k = 0; k < count; ++k) {
+        Reg number = b_.CreateAdd(first, l_.index(k));
+        Reg offset = b_.CreateMul(number, l_.index(kDepth * storage_bytes(s_.b)));
+        loadTile(b_, rowsOf(k), b_.CreatePtrAdd(rows, offset), strideB_);
+        if (!plan_.holdsA) loadA(k, number);
+        Reg line = b_.CreatePtrAdd(next, offset);
+        for (int row = 0; row < kTileRows; ++row) {
+          prefetchLine(b_, line, plan_.prefetchesL1 ? CacheLevel::l1 : CacheLevel::l2);
+          line = b_.CreatePtrAdd(line, strideB_);
+        }
+        multiplyTiles(b_, llvm::Intrinsic::x86_tdpbf16ps, sumsOf(k), rowsOf(k), factorsOf(k));
+      }
+    });
+  }
+
+  /// Stores the sums, a row of which belongs to a row of B, to 16 columns of C.
+  void store(Reg column) {
+    const int64_t size = kTileRows * rowBytesOfA();
+    for (const int64_t tile : {0, 1})
+      storeTile(b_, sumsOf(tile), b_.CreatePtrAdd(sums_.base, l_.index(tile * size)), l_.index(rowBytesOfA()));
+    Values sums;
+    for (int64_t i = 0; i < plan_.columns; ++i) {
+      const auto ofTile = [&](int64_t tile) {
+        return loadElements(b_, DType::f32,
+                            elementAt(b_, DType::f32, sums_.base, l_.index((tile * plan_.columns + i) * kTileLanes)),
+                            kTileLanes);
+      };
+      sums.push_back(b_.CreateFAdd(ofTile(0), ofTile(1)));
+    }
+    sums = rotatedRight(b_, sums, columnBits_);
+    for (int64_t i = 0; i < s_.m; ++i) {
+      Reg to = elementOfC(l_, p_, l_.index(i), column), sum = sums[static_cast<size_t>(i)];
+      if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, to, kTileLanes), sum);
+      storeElements(b_, DType::f32, sum, to, kTileLanes);
+    }
+  }
+
+  NativeLowering& l_;
+  Builder& b_;
+  const RowProduct& p_;
+  const GemmShape& s_;
+  const DotTilesPlan& plan_;
+  const int64_t tilesOfK_;
+  const int columnBits_;
+  Reg strideB_;          ///< bytes
+  View packed_, sums_;   ///< A in tiles; sums of the even and the odd tiles
+  Reg bases_ = nullptr;  ///< on the stack
+};
+
+}  // namespace
+
+void emitDotTiles(NativeLowering& l, const RowProduct& p, const DotTilesPlan& plan) {
+  DotTilesEmitter(l, p, plan).emit();
+}
+
+}  // namespace smalti::cpu
