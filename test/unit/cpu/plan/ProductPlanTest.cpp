@@ -8,6 +8,13 @@ namespace {
 
 Processor znver5() { return *processorNamed("x86_64-unknown-linux-gnu/znver5"); }
 
+/// Not of a name, whose code runs anywhere: the features of a process that may use them.
+Processor withTiles() {
+  Processor p = *processorNamed("x86_64-unknown-linux-gnu/sapphirerapids");
+  p.features += ",+amx-tile,+amx-bf16,+amx-int8";
+  return p;
+}
+
 GemmShape product(int64_t m, int64_t n, int64_t k, bool transposedB = false, DType dtype = DType::f32) {
   return {.m = m, .n = n, .k = k, .a = dtype, .b = dtype, .c = DType::f32, .transposedB = transposedB};
 }
@@ -25,12 +32,9 @@ TEST(ProductPlan, FewRowsTimesATransposedMatrixAreDotProducts) {
 
 TEST(ProductPlan, TileRegistersComputeDotProductsOfBf16IfTilesFillThem) {
   const auto strategy = [](int64_t m, int64_t n, int64_t k, int64_t blocks = 1, DType a = DType::bf16) {
-    GemmShape shape = product(m, n, k, true);
+    GemmShape shape = product(m, n, k, true, DType::bf16);
     shape.a = a;
-    shape.b = DType::bf16;
-    Processor intel = *processorNamed("x86_64-unknown-linux-gnu/sapphirerapids");
-    intel.features += ",+amx-tile,+amx-bf16,+amx-int8";
-    return planProduct({.shape = shape, .blocksOfB = blocks}, intel).strategy();
+    return planProduct({.shape = shape, .blocksOfB = blocks}, withTiles()).strategy();
   };
   EXPECT_EQ(strategy(4, 64, 32), Strategy::dotTiles);
   EXPECT_EQ(strategy(16, 4096, 4096), Strategy::dotTiles);
@@ -42,6 +46,19 @@ TEST(ProductPlan, TileRegistersComputeDotProductsOfBf16IfTilesFillThem) {
   EXPECT_EQ(strategy(8, 72, 32), Strategy::gemvDot);
   EXPECT_EQ(strategy(8, 64, 32, 1, DType::f32), Strategy::gemvDot);
   EXPECT_NE(planOf({.shape = product(8, 64, 32, true)}).strategy(), Strategy::dotTiles) << "no tile registers";
+}
+
+/// Tiles multiply an f32 as three bf16, which takes longer than FMA while there are few rows.
+TEST(ProductPlan, FewRowsOfF32TimesBf16LeaveTileRegistersUnused) {
+  const auto strategy = [](int64_t m, DType a) {
+    GemmShape shape = product(m, 128, 128, false, DType::bf16);
+    shape.a = a;
+    return planProduct({.shape = shape}, withTiles()).strategy();
+  };
+  EXPECT_EQ(strategy(4, DType::f32), Strategy::skinnyTiles);
+  EXPECT_EQ(strategy(8, DType::f32), Strategy::skinnyTiles);
+  EXPECT_EQ(strategy(9, DType::f32), Strategy::packed);
+  EXPECT_EQ(strategy(8, DType::bf16), Strategy::packed);
 }
 
 TEST(ProductPlan, AMatrixOutsideL1IsReadOnce) {
