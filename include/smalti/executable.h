@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,7 +51,9 @@ enum class DmaTiming : uint8_t { eager, on_wait, random };
 struct ExecuteOptions {
   int threads = 0;    ///< of native code, which share parallel grid axes; 0: one per core
   uint64_t seed = 0;  ///< of the machine's scheduler and of random DMA
-  DmaTiming dma = DmaTiming::random;
+  /// nullopt: random on the target interpret and in checks; eager on the others, whether or not they have code for the
+  /// kernel.
+  std::optional<DmaTiming> dma{};
   int64_t step_quantum = 10'000;  ///< instructions before a program of the machine yields to the others
   /// Limit on instructions of one kernel (SM4104); 0: none. Native code counts grid steps, and each thread iterations
   /// of loops.

@@ -24,7 +24,7 @@ struct Options {
   std::string semantics = "tpu";
   std::string numerics = "auto";
   std::string poison = "auto";
-  std::string dma = "random";
+  std::string dma = "auto";
   bool naivePipeline = false;
   int64_t cores = 1;
   int64_t threads = 0;

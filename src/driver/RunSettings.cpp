@@ -36,9 +36,9 @@ CompileOptions compileOptions(const Options& options, std::optional<machine::Poi
 ExecuteSettings executeSettings(const Options& options) {
   ExecuteSettings execute;
   execute.threads = static_cast<int>(options.threads);
-  execute.dma = options.dma == "eager"     ? machine::DmaExecution::eager
-                : options.dma == "on-wait" ? machine::DmaExecution::onWait
-                                           : machine::DmaExecution::random;
+  if (options.dma == "eager") execute.dma = machine::DmaExecution::eager;
+  if (options.dma == "on-wait") execute.dma = machine::DmaExecution::onWait;
+  if (options.dma == "random") execute.dma = machine::DmaExecution::random;
   execute.seed = static_cast<uint64_t>(options.seed);
   execute.stepQuantum = options.stepQuantum;
   execute.stepLimit = options.stepLimit;

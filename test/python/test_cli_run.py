@@ -97,14 +97,60 @@ def test_every_way_to_run_gives_the_same(run, case, extra):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+# The source of a copy is overwritten before the wait. A view of part of the columns as rows has no native code.
+OVERWRITTEN = """
+module {
+  func.func @late(%x: memref<8x256xf32, #tpu.memory_space<vmem>>, %o: memref<8x256xf32, #tpu.memory_space<hbm>>, %a: memref<8x256xf32, #tpu.memory_space<vmem>>, %sem: memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) attributes {scalar_prefetch = 0 : i64, scratch_operands = 2 : i64, tpu.core_type = #tpu.core_type<tc>, dimension_semantics = []} {
+    %z = arith.constant 0 : index
+    %c0 = arith.constant 0 : i32
+    %v = vector.load %x[%z, %z] : memref<8x256xf32, #tpu.memory_space<vmem>>, vector<8x256xf32>
+    vector.store %v, %a[%z, %z] : memref<8x256xf32, #tpu.memory_space<vmem>>, vector<8x256xf32>
+    tpu.enqueue_dma source(%a : memref<8x256xf32, #tpu.memory_space<vmem>>) target(%o : memref<8x256xf32, #tpu.memory_space<hbm>>) target_semaphore(%sem : memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>)
+    %half = tpu.memref_slice %a[%c0, %c0] : memref<8x256xf32, #tpu.memory_space<vmem>> -> memref<8x128xf32, #tpu.memory_space<vmem>>
+    %flat = tpu.memref_reshape %half : memref<8x128xf32, #tpu.memory_space<vmem>> -> memref<4x256xf32, #tpu.memory_space<vmem>>
+    %zero = arith.constant dense<0.0> : vector<4x256xf32>
+    vector.store %zero, %flat[%z, %z] : memref<4x256xf32, #tpu.memory_space<vmem>>, vector<4x256xf32>
+    tpu.wait_dma2 semaphore(%sem : memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) src(%a : memref<8x256xf32, #tpu.memory_space<vmem>>) dst(%o : memref<8x256xf32, #tpu.memory_space<hbm>>)
+    return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("options, mean", [(["--target", "cpu"], 1), (["--target", "interpret", "--dma", "eager"], 1),
+                                           (["--target", "interpret", "--dma", "on-wait"], 0.5)])
+def test_copies_complete_at_their_start_on_cpu_also_without_native_code(run, tmp_path, native, options, mean):
+    text = OVERWRITTEN
+    if native:  # the same elements without the view as other rows
+        text = "\n".join(line for line in text.splitlines() if "reshape" not in line).replace("4x256xf32", "8x128xf32").replace("%flat[", "%half[")
+    module = tmp_path / "overwritten.mlir"
+    module.write_text(text)
+    where = [module, "--in", "f32[8,256]", "--fill", "ones", "--out-shape", "f32[8,256]"]
+    shown = run("show", *where, "--target", "cpu", "--stage", "plan").stdout
+    assert ("it runs on the machine" in shown) != native, shown
+    done = run("run", *where, *options, "--json")
+    [result] = json.loads(done.stdout)["results"]
+    assert result["mean"] == mean, result
+
+
+@pytest.mark.parametrize("check", ["run", "check"])
+def test_checks_find_sources_that_are_overwritten_on_cpu_too(run, tmp_path, check):
+    module = tmp_path / "overwritten.mlir"
+    module.write_text(OVERWRITTEN)
+    done = run(check, module, "--in", "f32[8,256]", "--fill", "ones", "--out-shape", "f32[8,256]", "--target", "cpu",
+               *(["--check"] if check == "run" else []))
+    assert done.returncode == 3 and "SM4107" in done.stdout + done.stderr, done.stdout + done.stderr
+
+
 MESSAGES = [
     (["run"], 2, "error[SM1000]: module is required\n  help: smalti run --help lists the options\n"),
     (["rnu", "x"], 2, "error[SM1000]: unknown verb 'rnu'\n  help: did you mean 'smalti run'?\n"),
     (["run", "x", "--chekc"], 2, "error[SM1000]: unknown option '--chekc'\n  help: did you mean --check?\n"),
     (["run", "none.mlir"], 2, "error[SM1001]: cannot read 'none.mlir': No such file or directory\n"),
     (["run", "x", "--dma", "lazy"], 2,
-     "error[SM1011]: --dma cannot be 'lazy'\n  need: eager|on-wait|random\n"
-     "  help: dma: when a copy's data moves between its start and its wait\n"),
+     "error[SM1011]: --dma cannot be 'lazy'\n  need: auto|eager|on-wait|random\n"
+     "  help: dma: when a copy's data moves between its start and its wait; auto: at random on the target interpret and in checks, at the start on other targets\n"),
     (["run", CASES / "add_grid_1d", "--net", "fast"], 2,
      "error[SM1011]: net cannot be 'fast'\n  need: latency in microseconds and bandwidth in GB/s: two numbers from 0 to 10^9 with a comma between\n"
      "  have: fast\n  help: SMALTI_NET=20,12.5 is a network of 100 Gbit/s; a bandwidth of 0 is unlimited\n"),

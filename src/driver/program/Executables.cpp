@@ -9,12 +9,18 @@
 namespace smalti::driver {
 namespace {
 
+static_assert(static_cast<int>(DmaTiming::eager) == static_cast<int>(machine::DmaExecution::eager) &&
+              static_cast<int>(DmaTiming::on_wait) == static_cast<int>(machine::DmaExecution::onWait) &&
+              static_cast<int>(DmaTiming::random) == static_cast<int>(machine::DmaExecution::random));
+template <class To, class From>
+std::optional<To> sameOf(std::optional<From> timing) {
+  return timing ? std::optional(static_cast<To>(*timing)) : std::nullopt;
+}
+
 ExecuteOptions toPublic(const ExecuteSettings& s) {
   return {.threads = s.threads,
           .seed = s.seed,
-          .dma = s.dma == machine::DmaExecution::eager    ? DmaTiming::eager
-                 : s.dma == machine::DmaExecution::onWait ? DmaTiming::on_wait
-                                                          : DmaTiming::random,
+          .dma = sameOf<DmaTiming>(s.dma),
           .step_quantum = s.stepQuantum,
           .step_limit = s.stepLimit,
           .memory_limit_bytes = s.memoryLimitBytes,
@@ -23,9 +29,7 @@ ExecuteOptions toPublic(const ExecuteSettings& s) {
 }
 
 ExecuteSettings fromPublic(const ExecuteOptions& o) {
-  return {.dma = o.dma == DmaTiming::eager     ? machine::DmaExecution::eager
-                 : o.dma == DmaTiming::on_wait ? machine::DmaExecution::onWait
-                                               : machine::DmaExecution::random,
+  return {.dma = sameOf<machine::DmaExecution>(o.dma),
           .seed = o.seed,
           .stepQuantum = o.step_quantum,
           .stepLimit = o.step_limit,

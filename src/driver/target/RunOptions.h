@@ -34,7 +34,7 @@ struct CompileOptions {
 
 /// Options of one run; any code accepts them. Of the machine, as machine::MachineOptions has them, and of native code.
 struct ExecuteSettings {
-  machine::DmaExecution dma = machine::DmaExecution::random;
+  std::optional<machine::DmaExecution> dma{};  ///< nullopt: as the target has it
   uint64_t seed = 0;
   int64_t stepQuantum = 10'000;
   int64_t stepLimit = 0;
@@ -52,7 +52,11 @@ struct ExecuteSettings {
   bool needsMachine() const { return !observers.empty() || scheduler || dmaPolicy || transport || mayPoll; }
 };
 
-/// Both as the machine takes them.
-machine::MachineOptions machineOptions(const Contract&, const ExecuteSettings&);
+/// Both as the machine takes them. `dma`: if the settings say nothing.
+machine::MachineOptions machineOptions(const Contract&, const ExecuteSettings&,
+                                       machine::DmaExecution dma = machine::DmaExecution::random);
+/// The same for the machine in place of code that completes copies when they start, as most TPUs would: results must
+/// not depend on which kernels have such code. Only checks look for other orders.
+machine::MachineOptions machineOptionsInPlaceOfCode(const Contract&, const ExecuteSettings&);
 
 }  // namespace smalti::driver

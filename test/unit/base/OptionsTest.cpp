@@ -45,8 +45,9 @@ TEST(Options, AWrongValueIsRefusedWithTheAllowedOnes) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().str(),
             "error[SM1011]: SMALTI_DMA cannot be 'lazy'\n"
-            "  need: eager|on-wait|random\n"
-            "  help: dma: when a copy's data moves between its start and its wait\n");
+            "  need: auto|eager|on-wait|random\n"
+            "  help: dma: when a copy's data moves between its start and its wait; auto: at random on the target "
+            "interpret and in checks, at the start on other targets\n");
   for (const char* wrong : {"0", "65", "1.5", "", "1x", "99999999999999999999"})
     EXPECT_FALSE(options.set(*findOption("cores"), wrong, Origin::commandLine, "--cores")) << wrong;
   EXPECT_FALSE(options.set(*findOption("check"), "maybe", Origin::commandLine, "--check"));

@@ -98,7 +98,7 @@ class CpuKernel : public TargetKernel {
  private:
   Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
                                            const ExecuteSettings& settings) const {
-    return machine::run(*machine_, operands, machineOptions(contract_, settings), settings.observers);
+    return machine::run(*machine_, operands, machineOptionsInPlaceOfCode(contract_, settings), settings.observers);
   }
 
   static cpu::CallOptions callOptions(const ExecuteSettings& settings) {

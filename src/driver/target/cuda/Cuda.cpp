@@ -47,7 +47,7 @@ class OnGpu : public TargetKernel {
  private:
   Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
                                            const ExecuteSettings& settings) const {
-    return machine::run(*machine_, operands, machineOptions(contract_, settings), settings.observers);
+    return machine::run(*machine_, operands, machineOptionsInPlaceOfCode(contract_, settings), settings.observers);
   }
 
   std::shared_ptr<const machine::CompiledKernel> machine_;

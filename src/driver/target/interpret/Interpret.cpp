@@ -19,7 +19,8 @@ class InterpretKernel : public TargetKernel {
 
 }  // namespace
 
-machine::MachineOptions machineOptions(const Contract& contract, const ExecuteSettings& settings) {
+machine::MachineOptions machineOptions(const Contract& contract, const ExecuteSettings& settings,
+                                       machine::DmaExecution dma) {
   machine::MachineOptions m;
   m.semantics = contract.semantics;
   m.numerics = contract.numerics;
@@ -30,7 +31,7 @@ machine::MachineOptions machineOptions(const Contract& contract, const ExecuteSe
   m.checkBounds = contract.checkBounds;
   m.readsOutsideGoOn = contract.readsOutsideGoOn;
   m.checks = contract.checks;
-  m.dma = settings.dma;
+  m.dma = settings.dma.value_or(dma);
   m.seed = settings.seed;
   m.stepQuantum = settings.stepQuantum;
   m.stepLimit = settings.stepLimit;
@@ -43,6 +44,11 @@ machine::MachineOptions machineOptions(const Contract& contract, const ExecuteSe
   m.allDevices = settings.allDevices;
   m.firstDevice = settings.firstDevice;
   return m;
+}
+
+machine::MachineOptions machineOptionsInPlaceOfCode(const Contract& contract, const ExecuteSettings& settings) {
+  return machineOptions(contract, settings,
+                        contract.checks.empty() ? machine::DmaExecution::eager : machine::DmaExecution::random);
 }
 
 Result<std::shared_ptr<const TargetKernel>> compileForMachine(const KernelPackage& kernel,
