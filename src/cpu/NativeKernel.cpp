@@ -155,6 +155,7 @@ class CompiledKernel : public MeasuredKernel {
     std::vector<std::vector<Array>> all;
     for (size_t d = 0; d < operands.size(); ++d) {
       logs.push_back(workers[d]->fallback.log());
+      reportOutside(*workers[d], options);
       workers[d]->context.member = {};
       workers_.give(std::move(workers[d]));
       auto results = arrays_.outside(std::move(arrays[d].results), memory);

@@ -77,6 +77,25 @@ TEST(Executable, OptionsOfTheExecutionWinOverThoseOfTheSettings) {
   EXPECT_EQ(executable->execute(inputs, options).error().code, "SM9006");
 }
 
+/// The first run names the index; later ones do not run the kernel on the machine, which names it.
+TEST(Executable, ReadsOutsideAreExplainedOnce) {
+  const Module module = Module::load(std::string(SMALTI_SOURCE_DIR) + "/examples/mistakes/out_of_bounds.mlir").value();
+  const auto executable = module.compile(with({{"target", "cpu"}, {"cache", "off"}}));
+  ASSERT_TRUE(executable) << executable.error().str();
+  std::vector<Array> inputs = allocateAll(executable->arguments());
+  for (Array& a : inputs) std::memset(a.data(), 0, static_cast<size_t>(a.bytes()));
+  const auto first = executable->execute(inputs), second = executable->execute(inputs);
+  ASSERT_TRUE(first && second);
+  ASSERT_EQ(first->findings.size(), 1u);
+  ASSERT_EQ(second->findings.size(), 1u);
+  EXPECT_EQ(first->findings[0].diagnostic.have, "8");
+  EXPECT_EQ(second->findings[0].diagnostic.have, "");
+  EXPECT_EQ(second->findings[0].diagnostic.place.str(), first->findings[0].diagnostic.place.str());
+  EXPECT_GT(first->statistics.instructions, 0);
+  EXPECT_EQ(second->statistics.instructions, 0) << "native code";
+  expectSame(first->results[0], second->results[0]);
+}
+
 class OnTarget : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Executables, OnTarget, ::testing::Values("interpret", "cpu"));
 

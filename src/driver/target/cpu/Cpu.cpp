@@ -1,6 +1,7 @@
 #include "driver/target/cpu/Cpu.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -68,14 +69,21 @@ class CpuKernel : public TargetKernel {
     }
     machine::KernelResult all;
     all.results.reserve(operands.size());
+    const auto keepReads = [&](std::vector<SourcePlace>& places) {
+      for (SourcePlace& place : places) all.findings.push_back(readOutside(std::move(place)));
+    };
     if (together) {
       bool fault = false;
       std::vector<std::vector<std::string>> logs;
-      auto results = native->callOnDevices(operands, callOptions(settings), fault, logs, spread ? &*spread : nullptr);
+      std::vector<SourcePlace> outsideReads;
+      cpu::CallOptions options = callOptions(settings);
+      if (goesOn_) options.outsideReads = &outsideReads;
+      auto results = native->callOnDevices(operands, options, fault, logs, spread ? &*spread : nullptr);
       if (!results) return fail(std::move(results.error()));
       if (fault && spread && settings.stop && settings.stop->load(std::memory_order_relaxed))
         giveUpNextRun(*spread->messages);  // which the other processes begin
       if (fault) return runAgain(operands, settings, into);
+      keepReads(outsideReads);
       all.results = std::move(*results);
       for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, settings, all);
       return all;
@@ -84,11 +92,11 @@ class CpuKernel : public TargetKernel {
       std::vector<std::string> log;
       std::vector<SourcePlace> outsideReads;
       cpu::CallOptions options = callOptions(settings);
-      if (native && device == 0 && writesInPlace(operands, into)) options.outsideReads = &outsideReads;
+      if (native && (goesOn_ || (device == 0 && writesInPlace(operands, into)))) options.outsideReads = &outsideReads;
       auto results = callNative(operands[device], options, device == 0 ? into : std::span<Array>(), log);
       if (!results) return fail(std::move(results.error()));
       if (!*results) return runAgain(operands, settings, checked ? std::span<Array>() : into);
-      for (SourcePlace& place : outsideReads) all.findings.push_back(readOutside(std::move(place)));
+      keepReads(outsideReads);
       all.results.push_back(std::move(**results));
       keepLog(log, device, settings, all);
     }
@@ -145,6 +153,7 @@ class CpuKernel : public TargetKernel {
                                          std::span<const Array> into) const {
     if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
     auto result = runMachine(operands, settings);
+    if (result && !checked) goesOn_ = true;
     if (!result || !writesInPlace(operands, into)) return result;
     return fail({.code = "SM9016",
                  .message = "native code stopped with a fault after it had overwritten an input in place",
@@ -156,6 +165,10 @@ class CpuKernel : public TargetKernel {
 
   std::shared_ptr<const machine::CompiledKernel> machine_;
   Contract contract_;
+  /// Native code has stopped where the machine went on, at loads that reach outside their refs. The machine has
+  /// reported them with indices; later calls name their places only, and need no second run, which may take a thousand
+  /// times as long.
+  mutable std::atomic<bool> goesOn_{false};
 };
 
 }  // namespace
