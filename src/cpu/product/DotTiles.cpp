@@ -1,7 +1,9 @@
 #include "cpu/product/DotTiles.h"
 
+#include <algorithm>
 #include <bit>
 
+#include "cpu/plan/product/Layout.h"
 #include "cpu/plan/product/TileLayout.h"
 #include "cpu/product/Bf16Dot.h"
 #include "cpu/product/gemm/Ir.h"
@@ -13,6 +15,8 @@ namespace {
 
 /// Values of k in a tile.
 constexpr int64_t kDepth = int64_t{2} * kTileLanes;
+/// Tiles of k whose products are added to two registers without an intermediate sum in C.
+constexpr int64_t kMaxTiles = 2 * kMaxChain / kDepth;
 /// Tile registers: sums of even and odd tiles of k, which are added at the end since additions to one wait for each
 /// other; rows of B; and A.
 constexpr int sumsOf(int64_t tileOfK) { return static_cast<int>(tileOfK % 2); }
@@ -45,12 +49,14 @@ class DotTilesEmitter {
         plan_(plan),
         tilesOfK_(s_.k / kDepth),
         columnBits_(std::countr_zero(static_cast<uint64_t>(plan.columns))),
+        addsToC_(s_.accumulate || tilesOfK_ > kMaxTiles),
         strideB_(b_.CreateMul(p.ldb, l.index(storage_bytes(s_.b)))) {}
 
   void emit() {
     packA();
     sums_ = l_.allocate(DType::f32, Shape{2, kTileRows, plan_.columns});
     writeTable();
+    if (addsToC_ && !s_.accumulate) clearColumnsOfC(l_, p_, l_.index(0), s_.n);
     configureTiles(b_, sizes());
     for (int64_t k = 0; plan_.holdsA && k < tilesOfK_; ++k) loadA(k, l_.index(k));
     const int64_t tilesOfBlock = p_.rowsOfBlock() / kTileRows;
@@ -60,8 +66,11 @@ class DotTilesEmitter {
         Reg base = b_.CreateLoad(b_.getPtrTy(), slot(b_.CreateUDiv(number, l_.index(tilesOfBlock))));
         return b_.CreatePtrAdd(base, b_.CreateMul(row, strideB_));
       };
-      multiply(rows(tile), rows(b_.CreateAdd(tile, l_.index(1))));
-      store(b_.CreateMul(tile, l_.index(kTileRows)));
+      Reg here = rows(tile), next = rows(b_.CreateAdd(tile, l_.index(1)));
+      forEachTile(l_, l_.index(0), tilesOfK_, std::min(tilesOfK_, kMaxTiles), [&](Reg first, int64_t count) {
+        multiply(here, next, first, count);
+        store(b_.CreateMul(tile, l_.index(kTileRows)));
+      });
     });
     releaseTiles(b_);
   }
@@ -114,10 +123,10 @@ class DotTilesEmitter {
     b_.CreateStore(after, slot(l_.index(static_cast<int64_t>(p_.b.size()))));
   }
 
-  /// Multiplies 16 rows of B, and prefetches the next ones.
-  void multiply(Reg rows, Reg next) {
+  /// Multiplies some tiles of 16 rows of B, and prefetches those of the next rows.
+  void multiply(Reg rows, Reg next, Reg firstTile, int64_t tiles) {
     for (const int64_t tile : {0, 1}) clearTile(b_, sumsOf(tile));
-    forEachTile(l_, l_.index(0), tilesOfK_, plan_.holdsA ? tilesOfK_ : 2, [&](Reg first, int64_t count) {
+    forEachTile(l_, firstTile, tiles, plan_.holdsA ? tiles : 2, [&](Reg first, int64_t count) {
       for (int64_t k = 0; k < count; ++k) {
         Reg number = b_.CreateAdd(first, l_.index(k));
         Reg offset = b_.CreateMul(number, l_.index(kDepth * storage_bytes(s_.b)));
@@ -150,7 +159,7 @@ class DotTilesEmitter {
     sums = rotatedRight(b_, sums, columnBits_);
     for (int64_t i = 0; i < s_.m; ++i) {
       Reg to = elementOfC(l_, p_, l_.index(i), column), sum = sums[static_cast<size_t>(i)];
-      if (s_.accumulate) sum = b_.CreateFAdd(loadElements(b_, DType::f32, to, kTileLanes), sum);
+      if (addsToC_) sum = b_.CreateFAdd(loadElements(b_, DType::f32, to, kTileLanes), sum);
       storeElements(b_, DType::f32, sum, to, kTileLanes);
     }
   }
@@ -162,6 +171,7 @@ class DotTilesEmitter {
   const DotTilesPlan& plan_;
   const int64_t tilesOfK_;
   const int columnBits_;
+  const bool addsToC_;
   Reg strideB_;          ///< bytes
   View packed_, sums_;   ///< A in tiles; sums of the even and the odd tiles
   Reg bases_ = nullptr;  ///< on the stack

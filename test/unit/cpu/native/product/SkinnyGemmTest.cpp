@@ -255,7 +255,8 @@ TEST(SkinnyGemm, DotProductsInTileRegisters) {
   SMALTI_LONG_TEST();
   const NativeOptions options;
   for (const int64_t m : {4, 5, 8, 9, 16})
-    for (const auto& [n, k] : {std::pair<int64_t, int64_t>{16, 32}, {48, 96}, {80, 128}, {32, 160}, {64, 1600}}) {
+    for (const auto& [n, k] :
+         {std::pair<int64_t, int64_t>{16, 32}, {48, 96}, {80, 128}, {32, 160}, {64, 1600}, {32, 4128}}) {
       SCOPED_TRACE(fmt::format("{}x{}x{}", m, n, k));
       const TextKernel kernel = product("bf16", m, n, k, true);
       same(kernel, {smallNumbers("bf16", {m, k}), smallNumbers("bf16", {n, k})}, options);
