@@ -82,7 +82,7 @@ class CpuKernel : public TargetKernel {
       if (!results) return fail(std::move(results.error()));
       if (fault && spread && settings.stop && settings.stop->load(std::memory_order_relaxed))
         giveUpNextRun(*spread->messages);  // which the other processes begin
-      if (fault) return runAgain(operands, settings, into);
+      if (fault) return explain(operands, settings, into);
       keepReads(outsideReads);
       all.results = std::move(*results);
       for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, settings, all);
@@ -95,7 +95,7 @@ class CpuKernel : public TargetKernel {
       if (native && (goesOn_ || (device == 0 && writesInPlace(operands, into)))) options.outsideReads = &outsideReads;
       auto results = callNative(operands[device], options, device == 0 ? into : std::span<Array>(), log);
       if (!results) return fail(std::move(results.error()));
-      if (!*results) return runAgain(operands, settings, checked ? std::span<Array>() : into);
+      if (!*results) return explain(operands, settings, checked ? std::span<Array>() : into);
       keepReads(outsideReads);
       all.results.push_back(std::move(**results));
       keepLog(log, device, settings, all);
@@ -145,6 +145,17 @@ class CpuKernel : public TargetKernel {
          .need = {},
          .have = {},
          .help = "harmless if nothing uses those elements; otherwise clamp the index, which `smalti check` reports"}};
+  }
+
+  /// What the machine reports about a call that ended with a fault. If the machine went on, the results are those of
+  /// native code that goes on, too: all calls give the same.
+  Result<machine::KernelResult> explain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
+                                        std::span<Array> into) const {
+    const bool hasGoneOn = goesOn_;
+    auto explained = runAgain(operands, settings, into);
+    if (!explained || hasGoneOn || !goesOn_) return explained;
+    if (auto native = run(operands, settings, into)) explained->results = std::move(native->results);
+    return explained;
   }
 
   /// The machine runs the call again to report the error. Its results are invalid if native code has already
