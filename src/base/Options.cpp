@@ -37,8 +37,7 @@ const std::vector<OptionRow>& rows() {
        run,
        &Options::dma,
        "when a copy's data moves between its start and its wait; auto: at random on the target interpret and in "
-       "checks, "
-       "at the start on other targets",
+       "checks, at the start on other targets",
        {"auto", "eager", "on-wait", "random"}},
       {"naive-pipeline", run, &Options::naivePipeline, "copy every block in and out at every grid step"},
       {"cores", run, &Options::cores, "cores of a device that share parallel grid axes", {}, 1, 64},
