@@ -13,15 +13,13 @@
 namespace smalti::cpu {
 namespace {
 
-/// Values of k in a tile.
-constexpr int64_t kDepth = int64_t{2} * kTileLanes;
 /// Tiles of k whose products are added to two registers without an intermediate sum in C.
-constexpr int64_t kMaxTiles = 2 * kMaxChain / kDepth;
+constexpr int64_t kMaxTiles = 2 * kMaxChain / kTileBf16;
 /// Tile registers: sums of even and odd tiles of k, which are added at the end since additions to one wait for each
 /// other; rows of B; and A.
 constexpr int sumsOf(int64_t tileOfK) { return static_cast<int>(tileOfK % 2); }
 constexpr int rowsOf(int64_t tileOfK) { return 2 + static_cast<int>(tileOfK % 2); }
-constexpr int factorsOf(int64_t tileOfK) { return 4 + static_cast<int>(tileOfK % 4); }
+constexpr int factorsOf(int64_t tileOfK) { return 4 + static_cast<int>(tileOfK % DotTilesPlan::kTilesOfA); }
 
 /// Numbers the lanes of all vectors one after the other, and rotates the bits of these numbers to the right. There are
 /// a power of two of vectors.
@@ -47,15 +45,18 @@ class DotTilesEmitter {
         p_(p),
         s_(p.shape),
         plan_(plan),
-        tilesOfK_(s_.k / kDepth),
+        tilesOfK_(s_.k / kTileBf16),
         columnBits_(std::countr_zero(static_cast<uint64_t>(plan.columns))),
         addsToC_(s_.accumulate || tilesOfK_ > kMaxTiles),
-        strideB_(b_.CreateMul(p.ldb, l.index(storage_bytes(s_.b)))) {}
+        strideB_(b_.CreateMul(p.ldb, l.index(storage_bytes(s_.b)))),
+        bases_(l, p.b.size() + 1) {}
 
   void emit() {
+    const auto blocks = static_cast<int64_t>(p_.b.size());
     packA();
     sums_ = l_.allocate(DType::f32, Shape{2, kTileRows, plan_.columns});
-    writeTable();
+    for (int64_t i = 0; i < blocks; ++i) bases_.store(i, p_.b[static_cast<size_t>(i)].base);
+    bases_.store(blocks, blockAfterLast(l_, p_, 0));
     if (addsToC_ && !s_.accumulate) clearColumnsOfC(l_, p_, l_.index(0), s_.n);
     configureTiles(b_, sizes());
     for (int64_t k = 0; plan_.holdsA && k < tilesOfK_; ++k) loadA(k, l_.index(k));
@@ -63,7 +64,7 @@ class DotTilesEmitter {
     l_.loop(l_.index(0), l_.index(s_.n / kTileRows), l_.index(1), [&](Reg tile) {
       const auto rows = [&](Reg number) {
         Reg row = b_.CreateMul(b_.CreateURem(number, l_.index(tilesOfBlock)), l_.index(kTileRows));
-        Reg base = b_.CreateLoad(b_.getPtrTy(), slot(b_.CreateUDiv(number, l_.index(tilesOfBlock))));
+        Reg base = bases_.load(b_.CreateUDiv(number, l_.index(tilesOfBlock)));
         return b_.CreatePtrAdd(base, b_.CreateMul(row, strideB_));
       };
       Reg here = rows(tile), next = rows(b_.CreateAdd(tile, l_.index(1)));
@@ -85,7 +86,6 @@ class DotTilesEmitter {
   }
 
   int64_t rowBytesOfA() const { return int64_t{4} * plan_.columns; }
-  Reg slot(Reg block) { return b_.CreateGEP(b_.getPtrTy(), bases_, block); }
 
   /// Copies A to tiles [k / 32][k / 2 % 16][row][k % 2], with zeros for the rows that it lacks.
   void packA() {
@@ -93,7 +93,7 @@ class DotTilesEmitter {
     l_.loop(l_.index(0), l_.index(tilesOfK_), l_.index(1), [&](Reg tile) {
       Values rows;
       for (int64_t i = 0; i < plan_.columns; ++i) {
-        Reg at = b_.CreateAdd(b_.CreateMul(l_.index(i), p_.lda), b_.CreateMul(tile, l_.index(kDepth)));
+        Reg at = b_.CreateAdd(b_.CreateMul(l_.index(i), p_.lda), b_.CreateMul(tile, l_.index(kTileBf16)));
         rows.push_back(i < s_.m ? loadCoefficients(b_, s_.a, true, elementAt(b_, s_.a, p_.a, at), kTileLanes)
                                 : llvm::Constant::getNullValue(rows.front()->getType()));
       }
@@ -109,27 +109,13 @@ class DotTilesEmitter {
   }
   void loadA(int64_t k, Reg number) { loadTile(b_, factorsOf(k), tileOfA(number), l_.index(rowBytesOfA())); }
 
-  /// The addresses of the blocks, and of the rows that are prefetched after the last one: the next step's first block,
-  /// or, if that is unknown, the memory that follows.
-  void writeTable() {
-    llvm::BasicBlock& entry = l_.function->getEntryBlock();
-    bases_ =
-        Builder(&entry, entry.getFirstInsertionPt()).CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), p_.b.size() + 1));
-    for (size_t i = 0; i < p_.b.size(); ++i) b_.CreateStore(p_.b[i].base, slot(l_.index(static_cast<int64_t>(i))));
-    const BlockOfRows& first = p_.b.front();
-    Reg after = first.nextStepOffset
-                    ? b_.CreatePtrAdd(first.base, first.nextStepOffset)
-                    : b_.CreatePtrAdd(p_.b.back().base, b_.CreateMul(l_.index(p_.rowsOfBlock()), strideB_));
-    b_.CreateStore(after, slot(l_.index(static_cast<int64_t>(p_.b.size()))));
-  }
-
   /// Multiplies some tiles of 16 rows of B, and prefetches those of the next rows.
   void multiply(Reg rows, Reg next, Reg firstTile, int64_t tiles) {
     for (const int64_t tile : {0, 1}) clearTile(b_, sumsOf(tile));
     forEachTile(l_, firstTile, tiles, plan_.holdsA ? tiles : 2, [&](Reg first, int64_t count) {
       for (int64_t k = 0; k < count; ++k) {
         Reg number = b_.CreateAdd(first, l_.index(k));
-        Reg offset = b_.CreateMul(number, l_.index(kDepth * storage_bytes(s_.b)));
+        Reg offset = b_.CreateMul(number, l_.index(kTileBf16 * storage_bytes(s_.b)));
         loadTile(b_, rowsOf(k), b_.CreatePtrAdd(rows, offset), strideB_);
         if (!plan_.holdsA) loadA(k, number);
         Reg line = b_.CreatePtrAdd(next, offset);
@@ -172,9 +158,9 @@ class DotTilesEmitter {
   const int64_t tilesOfK_;
   const int columnBits_;
   const bool addsToC_;
-  Reg strideB_;          ///< bytes
-  View packed_, sums_;   ///< A in tiles; sums of the even and the odd tiles
-  Reg bases_ = nullptr;  ///< on the stack
+  Reg strideB_;         ///< bytes
+  BlockTable bases_;    ///< of the blocks, and of the rows that are prefetched after the last one
+  View packed_, sums_;  ///< A in tiles; sums of the even and the odd tiles
 };
 
 }  // namespace

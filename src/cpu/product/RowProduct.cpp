@@ -15,6 +15,18 @@ RowProduct inStreams(NativeLowering& l, RowProduct p, int64_t streams) {
   return p;
 }
 
+Reg blockAfterLast(NativeLowering& l, const RowProduct& p, int64_t block) {
+  const BlockOfRows& same = p.b[static_cast<size_t>(std::min(block, static_cast<int64_t>(p.b.size()) - 1))];
+  if (same.nextStepOffset) return l.b.CreatePtrAdd(same.base, same.nextStepOffset);
+  Reg rows = l.b.CreateMul(l.index((block + 1) * p.rowsOfBlock()), p.ldb);
+  return elementAt(l.b, p.shape.b, p.b.back().base, rows);
+}
+
+BlockTable::BlockTable(NativeLowering& l, size_t size) : b_(l.b) {
+  llvm::BasicBlock& entry = l.function->getEntryBlock();
+  table_ = Builder(&entry, entry.getFirstInsertionPt()).CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), size));
+}
+
 void forEachBlockGroup(const RowProduct& p, int64_t most,
                        llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)> use) {
   const auto count = static_cast<int64_t>(p.b.size());

@@ -29,6 +29,23 @@ struct RowProduct {
 /// The same product with its single block divided into `streams` blocks (ProductPlan::streams).
 RowProduct inStreams(NativeLowering&, RowProduct, int64_t streams);
 
+/// The address to prefetch after all blocks in place of block `block`: the same block of the next step; if that is
+/// unknown, the memory that follows the last block.
+Reg blockAfterLast(NativeLowering&, const RowProduct&, int64_t block);
+
+/// Addresses of blocks on the stack, for loops over blocks.
+class BlockTable {
+ public:
+  BlockTable(NativeLowering&, size_t size);
+  void store(int64_t at, Reg address) { b_.CreateStore(address, slot(b_.getInt64(static_cast<uint64_t>(at)))); }
+  Reg load(Reg at) { return b_.CreateLoad(b_.getPtrTy(), slot(at)); }
+
+ private:
+  Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), table_, at); }
+  Builder& b_;
+  Reg table_;
+};
+
 /// Calls the body with groups of at most `most` neighbouring blocks, and the position of each group.
 void forEachBlockGroup(const RowProduct&, int64_t most, llvm::function_ref<void(llvm::ArrayRef<BlockOfRows>, int64_t)>);
 

@@ -1,6 +1,7 @@
 #include "cpu/product/SkinnyTiles.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/Arithmetic.h"
 #include "cpu/nest/CarriedLoop.h"
@@ -31,9 +32,7 @@ class SkinnyTilesEmitter {
                     p_.a};
     factors_ = l_.allocate(s_.a, rows.shape);
     l_.copy(rows, factors_);
-    llvm::BasicBlock& entry = l_.function->getEntryBlock();
-    bases_ = Builder(&entry, entry.getFirstInsertionPt())
-                 .CreateAlloca(llvm::ArrayType::get(b_.getPtrTy(), p_.b.size() + static_cast<size_t>(blocksAhead())));
+    bases_.emplace(l_, p_.b.size() + static_cast<size_t>(blocksAhead()));
     forEachTile(l_, l_.index(0), s_.n, plan_.panelColumns, [&](Reg first, int64_t count) { panel({first, count}); });
   }
 
@@ -69,11 +68,10 @@ class SkinnyTilesEmitter {
     // A loop over the blocks. The table of their addresses also holds the blocks that are prefetched after the last
     // one.
     const auto blocks = static_cast<int64_t>(p_.b.size());
-    for (int64_t i = 0; i < blocks; ++i) b_.CreateStore(p_.b[static_cast<size_t>(i)].base, slot(l_.index(i)));
-    for (int64_t i = 0; i < blocksAhead(); ++i) b_.CreateStore(afterLast(i, c), slot(l_.index(blocks + i)));
+    for (int64_t i = 0; i < blocks; ++i) bases_->store(i, p_.b[static_cast<size_t>(i)].base);
+    for (int64_t i = 0; i < blocksAhead(); ++i) bases_->store(blocks + i, afterLast(i, c));
     l_.loop(l_.index(0), l_.index(blocks), l_.index(plan_.streams), [&](Reg first) {
       const auto rowAt = [&](Reg base, Reg row) { return elementAt(b_, s_.b, base, b_.CreateMul(row, p_.ldb)); };
-      const auto baseOf = [&](Reg number) { return b_.CreateLoad(b_.getPtrTy(), slot(number)); };
       Reg size = l_.index(p_.rowsOfBlock());
       forEachTile(l_, l_.index(0), p_.rowsOfBlock(), plan_.groupRows, [&](Reg row, int64_t rows) {
         Reg ahead = b_.CreateAdd(row, l_.index(plan_.prefetchedRows));
@@ -82,8 +80,8 @@ class SkinnyTilesEmitter {
         for (int64_t s = 0; s < plan_.streams; ++s) {
           Reg block = b_.CreateAdd(first, l_.index(s));
           made.blocks.push_back(
-              {.from = rowAt(baseOf(block), row),
-               .prefetchedRow = rowAt(baseOf(b_.CreateAdd(block, blocksAhead)), b_.CreateURem(ahead, size)),
+              {.from = rowAt(bases_->load(block), row),
+               .prefetchedRow = rowAt(bases_->load(b_.CreateAdd(block, blocksAhead)), b_.CreateURem(ahead, size)),
                .k = b_.CreateAdd(b_.CreateMul(block, size), row)});
         }
         group(made, c);
@@ -94,14 +92,12 @@ class SkinnyTilesEmitter {
   /// The prefetch distance in blocks, rounded up.
   int64_t blocksAhead() const { return ceilDiv(plan_.prefetchedRows, p_.rowsOfBlock()) * plan_.streams; }
 
-  /// A block to prefetch after a panel's last block: the next panel's, or the next step's; if that is unknown, the
-  /// memory that follows.
+  /// A block to prefetch after a panel's last block: the next panel's, or as blockAfterLast says.
   Reg afterLast(int64_t block, const Columns& c) {
-    const auto blocks = static_cast<int64_t>(p_.b.size());
-    const BlockOfRows& same = p_.b[static_cast<size_t>(std::min(block, blocks - 1))];
-    if (c.count < s_.n) return elementAt(b_, s_.b, same.base, l_.index(c.count));
-    if (same.nextStepOffset) return b_.CreatePtrAdd(same.base, same.nextStepOffset);
-    return elementAt(b_, s_.b, p_.b.back().base, b_.CreateMul(l_.index((block + 1) * p_.rowsOfBlock()), p_.ldb));
+    const auto last = static_cast<int64_t>(p_.b.size()) - 1;
+    if (c.count < s_.n)
+      return elementAt(b_, s_.b, p_.b[static_cast<size_t>(std::min(block, last))].base, l_.index(c.count));
+    return blockAfterLast(l_, p_, block);
   }
 
   void group(const Group& g, const Columns& c) {
@@ -184,8 +180,6 @@ class SkinnyTilesEmitter {
     prefetchLine(b_, elementAt(b_, s_.b, address, offset), CacheLevel::l1);
   }
 
-  Reg slot(Reg at) { return b_.CreateGEP(b_.getPtrTy(), bases_, at); }
-
   NativeLowering& l_;
   Builder& b_;
   const RowProduct& p_;
@@ -193,9 +187,9 @@ class SkinnyTilesEmitter {
   const SkinnyTilesPlan& plan_;
   const int lanes_;
   const int64_t rowsPerStep_;
-  const int64_t size_;   ///< bytes of an element of B
-  View factors_;         ///< A, transposed; in pairs if two rows are added at once
-  Reg bases_ = nullptr;  ///< on the stack: addresses of the blocks, and of those prefetched after them
+  const int64_t size_;               ///< bytes of an element of B
+  View factors_;                     ///< A, transposed; in pairs if two rows are added at once
+  std::optional<BlockTable> bases_;  ///< of the blocks, and of those prefetched after them
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The options of compilation, and those of one run: each option belongs to one of the two.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -29,7 +29,7 @@ bool suitsGemvDot(const GemmShape& s) { return isFloatProduct(s) && s.m <= kSkin
 bool suitsDotTiles(const ProductFacts& f, const Processor& p) {
   const GemmShape& s = f.shape;
   return hasTiles(p) && isFloatProduct(s) && s.transposedB && s.m >= kSlowRows && s.m <= kTileLanes &&
-         s.a == DType::bf16 && s.b == DType::bf16 && s.k % (2 * kTileLanes) == 0 && s.n / f.blocksOfB % kTileRows == 0;
+         s.a == DType::bf16 && s.b == DType::bf16 && s.k % kTileBf16 == 0 && s.n / f.blocksOfB % kTileRows == 0;
 }
 
 /// Whether the rows are so few that the sums of a few vectors of columns stay in registers.

@@ -22,8 +22,6 @@ constexpr int64_t kSumsInFlight = 4;
 constexpr int64_t kWays = 8, kStagedColumns = kLineBytes / 4;
 /// Vectors of a row that an iteration of GEMV by axpy adds, which bounds the code size.
 constexpr int64_t kPassVectors = 16;
-/// Tile registers that may hold A throughout, of eight; two hold sums, and two hold rows of B.
-constexpr int64_t kTilesOfA = 4;
 /// Registers, of 32 and of 16, that sums of GEMV by axpy may occupy; the others hold rows of B and elements of A.
 constexpr int64_t kSumsOf32 = 24, kSumsOf16 = 8;
 /// Columns of a tile of skinny GEMM, in vectors, and its rows, with 32 and with 16 registers. Sums occupy half of the
@@ -58,9 +56,9 @@ GemvDotPlan planGemvDot(const SkinnyFacts& f, const Processor& p) {
 
 DotTilesPlan planDotTiles(const SkinnyFacts& f, const Processor& p) {
   const GemmShape& s = f.shape;
-  const int64_t tilesOfA = s.k / (2 * kTileLanes), rowsBytes = kTileRows * s.k * storage_bytes(s.b);
+  const int64_t tilesOfA = s.k / kTileBf16, rowsBytes = kTileRows * s.k * storage_bytes(s.b);
   return {.columns = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(s.m))),
-          .holdsA = tilesOfA <= kTilesOfA,
+          .holdsA = tilesOfA <= DotTilesPlan::kTilesOfA,
           .prefetchesL1 = rowsBytes <= p.l1Bytes / 2};
 }
 

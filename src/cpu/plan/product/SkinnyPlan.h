@@ -41,6 +41,8 @@ struct GemvDotPlan {
 
 /// Dot products in tile registers (AMX): a tile has the same values of k of 16 rows of a transposed B, read in place.
 struct DotTilesPlan {
+  /// Tile registers for A, of eight; two hold sums, and two hold rows of B.
+  static constexpr int64_t kTilesOfA = 4;
   int64_t columns = 1;  ///< rows of A, padded to a power of two: they are the columns of the other operand's tiles
   bool holdsA = false;  ///< tiles of A stay in registers throughout
   bool prefetchesL1 = false;  ///< the next 16 rows of B are prefetched into L1; else into L2

@@ -36,6 +36,7 @@ TileLayout layOutTiles(const GemmShape&, const Processor&);
 
 inline constexpr int kTileRows = 16;                      ///< rows of a tile of A, B or C
 inline constexpr int kTileLanes = 16;                     ///< words in a row of a tile
+inline constexpr int64_t kTileBf16 = 2 * kTileLanes;      ///< bf16 in a row of a tile
 inline constexpr int kPanelColumns = 2 * kTileLanes;      ///< columns of a panel of B and C
 inline constexpr int kPanelRowBytes = 4 * kPanelColumns;  ///< bytes of a row of a packed panel of B
 

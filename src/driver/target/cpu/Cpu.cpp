@@ -69,6 +69,7 @@ class CpuKernel : public TargetKernel {
     }
     machine::KernelResult all;
     all.results.reserve(operands.size());
+    const bool goesOn = goesOn_;  // another thread may set it meanwhile
     const auto keepReads = [&](std::vector<SourcePlace>& places) {
       for (SourcePlace& place : places) all.findings.push_back(readOutside(std::move(place)));
     };
@@ -77,12 +78,12 @@ class CpuKernel : public TargetKernel {
       std::vector<std::vector<std::string>> logs;
       std::vector<SourcePlace> outsideReads;
       cpu::CallOptions options = callOptions(settings);
-      if (goesOn_) options.outsideReads = &outsideReads;
+      if (goesOn) options.outsideReads = &outsideReads;
       auto results = native->callOnDevices(operands, options, fault, logs, spread ? &*spread : nullptr);
       if (!results) return fail(std::move(results.error()));
       if (fault && spread && settings.stop && settings.stop->load(std::memory_order_relaxed))
         giveUpNextRun(*spread->messages);  // which the other processes begin
-      if (fault) return explain(operands, settings, into);
+      if (fault) return explain(operands, settings, into, goesOn);
       keepReads(outsideReads);
       all.results = std::move(*results);
       for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, settings, all);
@@ -92,10 +93,10 @@ class CpuKernel : public TargetKernel {
       std::vector<std::string> log;
       std::vector<SourcePlace> outsideReads;
       cpu::CallOptions options = callOptions(settings);
-      if (native && (goesOn_ || (device == 0 && writesInPlace(operands, into)))) options.outsideReads = &outsideReads;
+      if (native && (goesOn || (device == 0 && writesInPlace(operands, into)))) options.outsideReads = &outsideReads;
       auto results = callNative(operands[device], options, device == 0 ? into : std::span<Array>(), log);
       if (!results) return fail(std::move(results.error()));
-      if (!*results) return explain(operands, settings, checked ? std::span<Array>() : into);
+      if (!*results) return explain(operands, settings, checked ? std::span<Array>() : into, goesOn);
       keepReads(outsideReads);
       all.results.push_back(std::move(**results));
       keepLog(log, device, settings, all);
@@ -148,10 +149,9 @@ class CpuKernel : public TargetKernel {
   }
 
   /// What the machine reports about a call that ended with a fault. If the machine went on, the results are those of
-  /// native code that goes on, too: all calls give the same.
+  /// native code that goes on, too: all calls give the same. `hasGoneOn`: the call that ended did.
   Result<machine::KernelResult> explain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
-                                        std::span<Array> into) const {
-    const bool hasGoneOn = goesOn_;
+                                        std::span<Array> into, bool hasGoneOn) const {
     auto explained = runAgain(operands, settings, into);
     if (!explained || hasGoneOn || !goesOn_) return explained;
     if (auto native = run(operands, settings, into)) explained->results = std::move(native->results);
