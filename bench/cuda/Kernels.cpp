@@ -107,15 +107,17 @@ void addGrouped(int64_t m, int64_t n, int64_t k, int64_t groups) {
 }
 
 /// Adds a row of attention of a kind; returns the type of queries, keys and values.
-ArrayType addAttentionRow(const std::string& kind, int64_t size, int64_t length, bool causal) {
+ArrayType addAttentionRow(const std::string& kind, DType dtype, int64_t size, int64_t length, bool causal) {
   const int64_t heads = 2048 / size, batch = std::max<int64_t>(16384 / length, 1);
-  addRow(kind, kind + " D=" + std::to_string(size) + " " + std::to_string(length) + (causal ? " causal" : ""),
-         {{"batch", batch}, {"heads", heads}, {"length", length}, {"size", size}, {"causal", causal}});
-  return {bf16, {batch, heads, length, size}};
+  const std::string type(name(dtype));
+  addRow(kind,
+         type + " " + kind + " D=" + std::to_string(size) + " " + std::to_string(length) + (causal ? " causal" : ""),
+         {{"dtype", type}, {"batch", batch}, {"heads", heads}, {"length", length}, {"size", size}, {"causal", causal}});
+  return {dtype, {batch, heads, length, size}};
 }
 
-void addAttention(int64_t size, int64_t length, bool causal) {
-  const ArrayType q = addAttentionRow("attention", size, length, causal);
+void addAttention(DType dtype, int64_t size, int64_t length, bool causal) {
+  const ArrayType q = addAttentionRow("attention", dtype, size, length, causal);
   const Array array = typed(q.dtype, q.shape);
   for (const auto& [bq, bk] : {std::pair<int64_t, int64_t>{128, 128}, {256, 64}, {64, 128}, {128, 64}, {64, 64}})
     choose(joined({bq, bk}), flash_attention_call(q, q, {.causal = causal, .block_q = bq, .block_k = bk}),
@@ -138,7 +140,7 @@ PallasCall products_of_rows(const ArrayType& x, int64_t block) {
 
 /// The three kernels of the backward pass, each with its own choices.
 void addAttentionBackward(int64_t size, int64_t length, bool causal) {
-  const ArrayType q = addAttentionRow("attention backward", size, length, causal);
+  const ArrayType q = addAttentionRow("attention backward", bf16, size, length, causal);
   const int64_t batch = q.shape[0], heads = q.shape[1];
   const Array array = typed(q.dtype, q.shape), column = typed(f32, {batch, heads, length, 1}),
               row = typed(f32, {batch, heads, 1, length});
@@ -213,7 +215,9 @@ int main(int argc, char** argv) {
   addGrouped(8192, 4096, 4096, 8);
   for (const int64_t size : {64, 128})
     for (const int64_t length : {4096, 16384})
-      for (const bool causal : {false, true}) addAttention(size, length, causal);
+      for (const bool causal : {false, true}) addAttention(bf16, size, length, causal);
+  for (const int64_t size : {64, 128})
+    for (const bool causal : {false, true}) addAttention(f32, size, 4096, causal);
   for (const int64_t size : {64, 128})
     for (const bool causal : {false, true}) addAttentionBackward(size, 4096, causal);
   for (const DType t : {f32, bf16}) {

@@ -152,7 +152,7 @@ def attention(gpu, folder, only):
             print(f"{kernel['name']} {module['part']}, blocks {module['blocks']}, {gpu} …", file=sys.stderr)
             types = [word for option, of in (("--in", "arguments"), ("--out-shape", "results")) for one in module[of] for word in (option, one)]
             found, why = shown(gpu, folder / module["file"], *types)
-            name = f"bf16 {kernel['name']}{', ' + module['part'] if module['part'] else ''}, blocks {module['blocks']}"
+            name = f"{kernel['name']}{', ' + module['part'] if module['part'] else ''}, blocks {module['blocks']}"
             choices.setdefault(module["part"], []).append(figures(name, gpu, found) if found else {"kernel": name, "gpu": gpu, "refused": why})
         for rows in choices.values():
             yield min(rows, key=lambda row: (row.get("spilled bytes", 1) > 0, row.get("issue / multiply", 1e9)))

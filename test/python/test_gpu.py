@@ -92,7 +92,7 @@ def test_ptx_is_shown(run):
     done = run("show", CASES / "flash_attention_causal_f32", "--target", "cuda:h100", "--stage", "ptx")
     assert done.returncode == 0, done.stderr
     assert ".target sm_90a" in done.stdout and ".entry smalti_kernel(" in done.stdout
-    for instruction in ("bar.sync", "shfl.sync.bfly.b32", "ld.global", "st.shared", "fma.rn.f32"):
+    for instruction in ("cp.async.bulk.tensor.2d", "shfl.sync.bfly.b32", "ld.shared.v4", "st.global", "fma.rn.f32"):
         assert instruction in done.stdout, instruction
 
 

@@ -41,6 +41,18 @@ def test_attention_is_in_registers_before_sm_90(run, kernel, products, gpu):
     assert ptx.count("shfl.sync.bfly") == products // 2 * 8, "the maximum and the sum of two rows, among four threads"
 
 
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_89", "sm_90a"])
+def test_exact_attention_of_f32_is_in_registers(run, gpu):
+    """Multiply-adds of threads, which take weights from their neighbours: of two rows and 64 keys."""
+    case = ROOT / "test/data/cases/flash_attention_causal_f32"
+    shown = run("show", case, "--target", f"cuda:{gpu}").stdout
+    assert "and 0 of global memory for values, " in shown, shown
+    assert "operands of 2 products are copied ahead over the steps of the grid: 4 stages of 16,384 bytes, " in shown, shown
+    assert " registers a thread" not in shown or ", 0 bytes spilled" in shown, shown  # where ptxas is installed
+    ptx = run("show", case, "--target", f"cuda:{gpu}", "--stage", "ptx").stdout
+    assert ptx.count("shfl.sync.idx") == 2 * 64
+
+
 @pytest.mark.parametrize("gpu", ["sm_80", "sm_90", "sm_90a"])
 @pytest.mark.parametrize("kernel", ["attention", "attention_causal"])
 @pytest.mark.parametrize("seed", ["0", "5"])

@@ -43,6 +43,9 @@ Reg Primitives::sameInWarp(Builder& b, Reg number) { return call(b, kSameSymbol,
 Reg Primitives::shuffle(Builder& b, Reg bits, int laneMask) {
   return call(b, kShuffleSymbol, b.getInt32Ty(), {bits, b.getInt32(static_cast<uint32_t>(laneMask))}, true);
 }
+Reg Primitives::ofQuad(Builder& b, Reg bits, int lane) {
+  return call(b, kQuadSymbol, b.getInt32Ty(), {bits, b.getInt32(static_cast<uint32_t>(lane))}, true);
+}
 Reg Primitives::packed(Builder& b, Reg low, Reg high, DType dtype) {
   return call(b, fmt::format("{}.{}", kPackSymbol, name(dtype)).c_str(), b.getInt32Ty(), {low, high});
 }

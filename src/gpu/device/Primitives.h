@@ -25,7 +25,8 @@ inline constexpr int kWarp = 32;
 /// Names of the functions.
 inline constexpr const char *kThreadSymbol = "smaltiGpuThread", *kBlockSymbol = "smaltiGpuBlock",
                             *kBlocksSymbol = "smaltiGpuBlocks", *kBarrierSymbol = "smaltiGpuBarrier",
-                            *kShuffleSymbol = "smaltiGpuShuffle", *kSharedSymbol = "smaltiGpuShared",
+                            *kShuffleSymbol = "smaltiGpuShuffle", *kQuadSymbol = "smaltiGpuQuad",
+                            *kSharedSymbol = "smaltiGpuShared",
                             *kStoppedSymbol = "smaltiGpuStopped", *kMmaSymbol = "smaltiGpuMma",
                             *kCopySymbol = "smaltiGpuCopy", *kCommitSymbol = "smaltiGpuCommit",
                             *kWaitSymbol = "smaltiGpuWait", *kLoadMatricesSymbol = "smaltiGpuLoadMatrices",
@@ -91,6 +92,9 @@ class Primitives {
   /// The 32 bits of the lane whose number differs in the bits of `laneMask`; all lanes of the warp must take part (PTX
   /// ISA, shfl.sync.bfly).
   Reg shuffle(Builder&, Reg bits, int laneMask);
+  /// The 32 bits of one of the four neighbouring lanes to which this lane belongs; all lanes of the warp must take part
+  /// (PTX ISA, shfl.sync.idx).
+  Reg ofQuad(Builder&, Reg bits, int lane);
   /// Two f32 rounded to bf16 or f16, in the low and the high half of a word (PTX ISA, cvt.rn.bf16x2.f32).
   Reg packed(Builder&, Reg low, Reg high, DType);
   /// A warp multiplies 16 × K by K × 8 and adds the product to the thread's four sums at `sums`. The fragments are

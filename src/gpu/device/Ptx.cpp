@@ -196,6 +196,11 @@ void definePtxBodies(llvm::Module& module) {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
                              {b.getInt32(kAllLanes), f->getArg(0), f->getArg(1), b.getInt32(kWholeWarp)});
   });
+  definePtxBody(module, kQuadSymbol, [](Builder& b, llvm::Function* f) -> Reg {
+    constexpr uint32_t kAllLanes = 0xffffffff, kQuads = 0x1c1f;  // lanes of four: mask of their number, last lane
+    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                             {b.getInt32(kAllLanes), f->getArg(0), f->getArg(1), b.getInt32(kQuads)});
+  });
   definePtxBody(module, kSameSymbol, [](Builder& b, llvm::Function* f) -> Reg {
     constexpr uint32_t kAllLanes = 0xffffffff, kWholeWarp = 0x1f, kFirst = 0;
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},

@@ -16,8 +16,9 @@ struct ProductForm {
   DType out = DType::f32;
   View made;        ///< the result in memory; its dimensions are batch, rows, columns
   mlir::Value acc;  ///< the accumulator: the product is added to it
-  /// A left operand in registers (PlannedProduct::lhsInRegisters): four words of the thread's fragment for the rows of
-  /// each instruction and each instruction along K.
+  /// A left operand in registers (PlannedProduct::lhsInRegisters): of each fragment, which has 16 rows and 32 bytes of
+  /// K, the thread's four words. For tensor cores, these are what an instruction reads; for multiply-adds of threads,
+  /// the f32 of a fragment of sums.
   std::vector<std::array<Reg, 4>> left;
 
   int64_t m() const { return num_elements(rows); }

@@ -10,6 +10,7 @@
 // Earlier steps have started the first copies of streamed products (Stream.h).
 #include <algorithm>
 
+#include "gpu/emit/FmaChunk.h"
 #include "gpu/emit/Product.h"
 #include "gpu/emit/Staging.h"
 #include "gpu/emit/Stream.h"
@@ -169,7 +170,7 @@ class TensorProduct {
       case ProductUnit::warps:
         return multiplyByWarps(p_.left.empty() ? leftIn(from, chunk) : nullptr, rightIn(from, chunk), chunk);
       case ProductUnit::threads:
-        return multiplyByThreads(leftIn(from, chunk), rightIn(from, chunk));
+        return multiplyByThreads(p_.left.empty() ? leftIn(from, chunk) : nullptr, rightIn(from, chunk), chunk);
     }
   }
 
@@ -241,6 +242,22 @@ class TensorProduct {
     return p_.left[static_cast<size_t>((i * chunks_ + cpu::constantOf(chunk).value_or(0)) * kSteps + k)];
   }
 
+  void multiplyByThreads(Reg left, Reg right, Reg chunk) {
+    FmaChunk c{.tile = t_,
+               .down = down_,
+               .across = across_,
+               .lane = lane_,
+               .sums = sums_,
+               .lhs = &lhs_,
+               .rhs = &rhs_,
+               .left = left,
+               .right = right};
+    if (!left)
+      for (int64_t i = 0; i < t_.fragmentsM; ++i)
+        for (int64_t k = 0; k < kSteps; ++k) c.leftInRegisters.push_back(leftInRegisters(i, chunk, k));
+    emitFmaChunk(l_, c);
+  }
+
   /// `from`: null if the left operand is in registers.
   void multiplyByWarps(Reg from, Reg right, Reg chunk) {
     for (int64_t k = 0; k < kSteps; ++k) {
@@ -266,78 +283,6 @@ class TensorProduct {
                           std::span(two).subspan(static_cast<size_t>(2 * of), 2), t_.dtype);
       }
     }
-  }
-
-  /// Each thread has two rows of each fragment, which are eight apart, and two neighbouring columns.
-  void multiplyByThreads(Reg from, Reg right) {
-    Reg row = b_.CreateUDiv(lane_, number(4)), column = b_.CreateMul(b_.CreateURem(lane_, number(4)), number(2));
-    std::vector<Reg> rows, columns;
-    for (int64_t i = 0; i < t_.fragmentsM; ++i)
-      for (const int64_t half : {0, 8})
-        rows.push_back(
-            b_.CreateAdd(b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows)),
-                         b_.CreateAdd(row, number(half))));
-    for (int64_t j = 0; j < t_.fragmentsN; ++j)
-      columns.push_back(b_.CreateAdd(
-          b_.CreateMul(b_.CreateAdd(across_, number(j * t_.warpsAcross)), number(ProductTile::kColumns)), column));
-    std::vector<Reg> sums;
-    for (int64_t i = 0; i < t_.sums(); ++i) sums.push_back(b_.CreateLoad(b_.getFloatTy(), sumAt(i)));
-    for (int64_t k = 0; k < t_.depth(); k += kVector) {
-      std::vector<std::array<Reg, kVector>> x, y;
-      for (Reg r : rows) x.push_back(alongDepth(lhs_, from, r, k));
-      for (Reg c : columns)
-        for (auto& both : pairAlongDepth(rhs_, right, c, k)) y.push_back(both);
-      for (size_t d = 0; d < kVector; ++d)
-        for (int64_t i = 0; i < t_.fragmentsM; ++i)
-          for (int64_t j = 0; j < t_.fragmentsN; ++j)
-            for (int64_t e = 0; e < ProductTile::kFragmentSums; ++e) {
-              Reg& sum = sums[static_cast<size_t>((i * t_.fragmentsN + j) * ProductTile::kFragmentSums + e)];
-              sum = b_.CreateIntrinsic(
-                  llvm::Intrinsic::fma, {b_.getFloatTy()},
-                  {x[static_cast<size_t>(2 * i + e / 2)][d], y[static_cast<size_t>(2 * j + e % 2)][d], sum});
-            }
-    }
-    for (int64_t i = 0; i < t_.sums(); ++i) b_.CreateStore(sums[static_cast<size_t>(i)], sumAt(i));
-  }
-
-  static constexpr size_t kVector = 4;  ///< f32 in 16 bytes
-
-  Reg inStage(Reg from, Reg place) { return b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateZExt(place, b_.getInt64Ty())); }
-  /// Loads n f32 that are neighbours in the stage.
-  template <size_t n>
-  std::array<Reg, n> loadTogether(Reg at) {
-    if constexpr (n == 1) return {b_.CreateAlignedLoad(b_.getFloatTy(), at, llvm::Align(4))};
-    auto* type = llvm::FixedVectorType::get(b_.getFloatTy(), n);
-    Reg all = b_.CreateAlignedLoad(type, at, llvm::Align(4 * n));
-    std::array<Reg, n> each{};
-    for (size_t i = 0; i < n; ++i) each[i] = b_.CreateExtractElement(all, i);
-    return each;
-  }
-  /// Four elements of one row or column along K.
-  std::array<Reg, kVector> alongDepth(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
-    if (o.depthInner) return loadTogether<kVector>(inStage(from, stagedPlace(l_, o, side, number(depth / 4))));
-    std::array<Reg, kVector> each{};
-    for (size_t d = 0; d < kVector; ++d)
-      each[d] = loadTogether<1>(elementAt(o, from, side, depth + static_cast<int64_t>(d)))[0];
-    return each;
-  }
-  /// Loads four values along K of a column and of its right neighbour.
-  std::array<std::array<Reg, kVector>, 2> pairAlongDepth(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
-    if (o.depthInner)
-      return {alongDepth(o, from, side, depth), alongDepth(o, from, b_.CreateAdd(side, number(1)), depth)};
-    std::array<std::array<Reg, kVector>, 2> both{};
-    for (size_t d = 0; d < kVector; ++d) {
-      const auto two = loadTogether<2>(elementAt(o, from, side, depth + static_cast<int64_t>(d)));
-      both[0][d] = two[0];
-      both[1][d] = two[1];
-    }
-    return both;
-  }
-  /// The address of an element of an operand in which K is not the inner dimension.
-  Reg elementAt(const StagedOperand& o, Reg from, Reg side, int64_t depth) {
-    Reg place = stagedPlace(l_, o, number(depth), b_.CreateUDiv(side, number(o.perVector())));
-    return inStage(from,
-                   b_.CreateAdd(place, b_.CreateMul(b_.CreateURem(side, number(o.perVector())), number(o.bytes()))));
   }
 
   /// Loads four matrices of 8 rows of 16 bytes. Of the left operand: 16 rows from `first` on × 32 bytes of K. Of the

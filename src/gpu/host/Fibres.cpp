@@ -418,13 +418,28 @@ void hostWarpBarrier() {
   running->wait(FibreState::atShuffle);
 }
 
-int32_t hostShuffle(int32_t bits, int32_t laneMask) {
+namespace {
+
+/// Gives these bits and returns those of another thread of the warp.
+int32_t exchanged(int32_t bits, int32_t self, int32_t other) {
   Block& b = *running;
-  const int32_t self = b.thread();
   const int64_t number = ++b.fibre().shuffles;
   *b.given(number, self) = bits;
   b.wait(FibreState::atShuffle);
-  return *b.given(number, self ^ laneMask);
+  return *b.given(number, other);
+}
+
+}  // namespace
+
+int32_t hostShuffle(int32_t bits, int32_t laneMask) {
+  const int32_t self = running->thread();
+  return exchanged(bits, self, self ^ laneMask);
+}
+
+int32_t hostQuad(int32_t bits, int32_t lane) {
+  constexpr int32_t kQuad = 4;
+  const int32_t self = running->thread();
+  return exchanged(bits, self, self / kQuad * kQuad + lane);
 }
 
 namespace {

@@ -36,6 +36,7 @@ int32_t hostBlock();
 int32_t hostBlocks();
 void hostBarrier(int32_t site);
 int32_t hostShuffle(int32_t bits, int32_t laneMask);
+int32_t hostQuad(int32_t bits, int32_t lane);
 void hostWarpBarrier();
 void hostMma(void* sums, DType, const int32_t (&left)[4], const int32_t (&right)[2]);
 void hostLoadMatrices(int32_t (&words)[4], const void* row, int32_t transposed);

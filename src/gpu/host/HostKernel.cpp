@@ -21,6 +21,7 @@ void smaltiGpuHostBarrier(int32_t site) { hostBarrier(site); }
 int32_t smaltiGpuHostOpaqueCopy(int32_t number) { return number; }
 void smaltiGpuHostWarpBarrier() { hostWarpBarrier(); }
 int32_t smaltiGpuHostShuffle(int32_t bits, int32_t laneMask) { return hostShuffle(bits, laneMask); }
+int32_t smaltiGpuHostQuad(int32_t bits, int32_t lane) { return hostQuad(bits, lane); }
 void smaltiGpuHostMma(void* sums, int32_t a0, int32_t a1, int32_t a2, int32_t a3, int32_t b0, int32_t b1,
                       int32_t dtype) {
   hostMma(sums, static_cast<DType>(dtype), {a0, a1, a2, a3}, {b0, b1});
@@ -74,6 +75,7 @@ const cpu::RuntimeSymbol kRuntime[] = {{kThreadSymbol, reinterpret_cast<void*>(&
                                        {kBlocksSymbol, reinterpret_cast<void*>(&smaltiGpuHostBlocks)},
                                        {kBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostBarrier)},
                                        {kShuffleSymbol, reinterpret_cast<void*>(&smaltiGpuHostShuffle)},
+                                       {kQuadSymbol, reinterpret_cast<void*>(&smaltiGpuHostQuad)},
                                        {kWarpBarrierSymbol, reinterpret_cast<void*>(&smaltiGpuHostWarpBarrier)},
                                        {kOpaqueCopySymbol, reinterpret_cast<void*>(&smaltiGpuHostOpaqueCopy)},
                                        {kSameSymbol, reinterpret_cast<void*>(&smaltiGpuHostOpaqueCopy)},

@@ -27,6 +27,7 @@ void planGroups(ProductTile& t, const ProductShape& s, int threads, bool covers)
 
 void planWarps(ProductTile& t, const ProductShape& s, int threads, bool covers, WarpGrid grid) {
   const int64_t warps = threads / kWarp;
+  t.unit = s.exact ? ProductUnit::threads : ProductUnit::warps;
   // Fragments of a warp along each dimension: 4 × 4 are 64 sums per thread; along M at most 8 if the tile is to cover
   // the result. Chosen, not measured.
   constexpr int64_t kFragments = 4, kMaxCoveringM = 8;
@@ -104,7 +105,7 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   if ((s.m < ProductTile::kRows / 2 && !isSkinny) || s.n < ProductTile::kColumns || s.k < ProductTile::kRows)
     return std::nullopt;
   // With several groups, at most half of the rows of the last one may be unused.
-  if (s.exact)
+  if (s.exact && grid == WarpGrid::square)
     planThreads(t, s, threads, covers);
   else if (hasGroups && (isSkinny || s.m > (groups - 1) * kRowsOfGroup + kRowsOfGroup / 2))
     planGroups(t, s, threads, covers);

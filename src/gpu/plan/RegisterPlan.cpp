@@ -174,16 +174,17 @@ class RegisterPlanner {
 
   /// Whether the product can multiply a left operand with this distribution from registers; plans the product if it has
   /// not been planned. Fragments of 16-bit operands have the layout of sums (PTX ISA, "Register Fragments for
-  /// wgmma.mma_async.m64nNk16", "Matrix Fragments for mma.m16n8k16").
+  /// wgmma.mma_async.m64nNk16", "Matrix Fragments for mma.m16n8k16"); threads that multiply f32 take elements from
+  /// their neighbours.
   bool multipliesFromRegisters(mlir::Operation& op, const Distribution& d) {
     const auto covering = covering_.find(&op);
     if (covering == covering_.end() || d.perRow || d.tile.warpsAcross != 1) return false;
     const ProductTile& tile = covering->second;
     const DotDimensions dims = dotDimensionsOf(op);
     const Shape lhs = shapeOf(op.getOperand(0).getType());
-    if (tile.unit == ProductUnit::threads || storage_bytes(tile.dtype) != 2 || lhs.size() != 2 ||
-        dims.lhsContracting[0] != 1 || lhs[1] != d.tile.columns() || lhs[0] > d.tile.rows() ||
-        lhs[1] % tile.depth() != 0 || !d.ofRows().same(Distribution{tile, true}))
+    const bool sameLayout = tile.unit == ProductUnit::threads || storage_bytes(tile.dtype) == 2;
+    if (!sameLayout || lhs.size() != 2 || dims.lhsContracting[0] != 1 || lhs[1] != d.tile.columns() ||
+        lhs[0] > d.tile.rows() || lhs[1] % tile.depth() != 0 || !d.ofRows().same(Distribution{tile, true}))
       return false;
     planResult(&op);
     PlannedProduct& p = plan_.products[&op];
@@ -410,6 +411,27 @@ bool Distribution::same(const Distribution& o) const {
 
 namespace {
 
+bool hasExactProducts(const KernelPackage& package, const Architecture& architecture) {
+  mlir::func::FuncOp function = package.kernelFunction();
+  return function
+      .walk([&](mlir::Operation* op) {
+        const auto shape = productShape(*op, architecture);
+        return shape && shape->exact ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether multiply-adds of f32, which also need registers for operands, leave too few of them, and twice as many warps
+/// would all have rows.
+bool canShareRows(const RegisterPlan& plan) {
+  // With 128 values, nothing spills in gradients of attention; with 160, 76 bytes do.
+  constexpr int64_t kMostKept = 144;
+  return plan.kept > kMostKept && llvm::all_of(plan.products, [](const auto& each) {
+           const ProductTile& tile = each.second.tile;
+           return tile.unit == ProductUnit::threads && tile.fragmentsM > 1;
+         });
+}
+
 bool hasLeftOperandInRegisters(const RegisterPlan& plan) {
   return llvm::any_of(plan.products, [](const auto& each) { return each.second.lhsInRegisters; });
 }
@@ -417,17 +439,21 @@ bool hasLeftOperandInRegisters(const RegisterPlan& plan) {
 }  // namespace
 
 RegisterPlan planRegisters(const KernelPackage& package, const Architecture& architecture, const GpuParams& params) {
-  const int mostStages = static_cast<int>(params.num_stages.value_or(kMaxStages));
   std::optional<int> wanted;
   if (params.num_warps) wanted = static_cast<int>(*params.num_warps) * kWarp;
+  const auto planned = [&](WarpGrid grid, std::optional<int> threads) {
+    const int mostStages = static_cast<int>(params.num_stages.value_or(kMaxStages));
+    return RegisterPlanner(package, architecture, grid, threads, mostStages).run();
+  };
+  RegisterPlan square = planned(WarpGrid::square, wanted);
+  // Warp groups have whole rows anyway.
+  if (architecture.hasWgmma && (hasLeftOperandInRegisters(square) || !hasExactProducts(package, architecture)))
+    return square;
   // The fewer warps, the more products each computes with an operand that it has loaded.
-  const std::vector<int> inRows = wanted ? std::vector{*wanted} : std::vector{4 * kWarp, 8 * kWarp};
-  if (!architecture.hasWgmma)
-    for (const int threads : inRows)
-      if (RegisterPlan plan = RegisterPlanner(package, architecture, WarpGrid::rows, threads, mostStages).run();
-          hasLeftOperandInRegisters(plan))
-        return plan;
-  return RegisterPlanner(package, architecture, WarpGrid::square, wanted, mostStages).run();
+  RegisterPlan rows = planned(WarpGrid::rows, wanted.value_or(4 * kWarp));
+  if (!wanted && (!hasLeftOperandInRegisters(rows) || canShareRows(rows)))
+    if (RegisterPlan more = planned(WarpGrid::rows, 8 * kWarp); hasLeftOperandInRegisters(more)) return more;
+  return hasLeftOperandInRegisters(rows) ? rows : square;
 }
 
 }  // namespace smalti::gpu

@@ -204,12 +204,15 @@ void planThreads(StreamPlan& plan, const RegisterPlan& registers, const Architec
   // Registers per block and per thread (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
   constexpr int kOfBlock = 64 << 10, kMostOfThread = 255, kUnit = 8, kGroup = 4 * kWarp, kCopying = 24;
   // Up to this many sums, equal shares suffice, and two blocks may fit on a multiprocessor. Chosen, not measured.
-  constexpr int64_t kFewSums = 64;
+  // Multiply-adds of f32 also have operands in registers: with 64 sums, 12 bytes spill in equal shares.
+  constexpr int64_t kFewSums = 64, kOperands = 16;
   plan.copyThreads = kWarp;
   const int threads = registers.threads, all = threads + kGroup, equal = kOfBlock / all / kUnit * kUnit;
-  const bool byGroups = std::ranges::any_of(
-      plan.products, [](const StreamedProduct& p) { return p.tile.unit == ProductUnit::warpGroups; });
-  if (!architecture.hasWgmma || !byGroups || registers.kept <= kFewSums || equal > kMostOfThread) return;
+  const bool byThreads =
+      std::ranges::any_of(plan.products, [](const StreamedProduct& p) { return p.tile.unit == ProductUnit::threads; });
+  if (!architecture.hasWgmma || threads % kGroup != 0 || equal > kMostOfThread ||
+      registers.kept + (byThreads ? kOperands : 0) <= kFewSums)
+    return;
   plan.copyThreads = kGroup;
   plan.registers = {.copying = kCopying, .computing = (equal * all - kCopying * kGroup) / threads / kUnit * kUnit};
 }

@@ -54,6 +54,14 @@ TEST(Fibres, AShuffleGivesTheOtherLanesBits) {
   EXPECT_FALSE(trouble);
 }
 
+TEST(Fibres, FourNeighboursSeeTheBitsOfOneOfThem) {
+  const auto trouble = runBlock({.threads = 64}, [] {
+    for (const int lane : {2, 0, 3, 1})
+      EXPECT_EQ(hostQuad(100 + hostThread(), lane), 100 + hostThread() / 4 * 4 + lane);
+  });
+  EXPECT_FALSE(trouble);
+}
+
 /// Fragments as the PTX ISA lists them ("Matrix Fragments for mma.m16n8k16 with floating point type"): element i of A,
 /// B and C in a lane.
 std::pair<int, int> placeInA(int lane, int i) {

@@ -62,6 +62,18 @@ TEST(ProductTiles, ExactProductsOfF32AreThreads) {
   }
 }
 
+TEST(ProductTiles, WarpsThatMultiplyF32MayHaveWholeRows) {
+  const ProductShape shape{.dtype = DType::f32, .exact = true, .m = 64, .n = 128, .k = 64};
+  for (const char* gpu : {"sm_80", "sm_90a"}) {
+    const auto tile = tileFor(shape, 128, named(gpu), true, WarpGrid::rows);
+    ASSERT_TRUE(tile);
+    EXPECT_EQ(tile->unit, ProductUnit::threads);
+    EXPECT_EQ(tile->warpsDown, 4);
+    EXPECT_EQ(tile->warpsAcross, 1);
+    EXPECT_EQ(tile->sums(), 2 * 32) << "two rows of a thread, a quarter of the columns";
+  }
+}
+
 TEST(ProductTiles, TensorCoresOfAnArchitectureMultiplyItsTypes) {
   EXPECT_TRUE(isForTensorCores(DType::i8, named("sm_80")));
   EXPECT_FALSE(isForTensorCores(DType::f8e4m3fn, named("sm_80")));

@@ -18,11 +18,11 @@ namespace {
 
 using Random = std::mt19937;
 
-Array randomArray(Random& random, const Shape& shape) {
+Array randomArray(Random& random, const Shape& shape, DType dtype = bf16) {
   std::vector<float> values(static_cast<size_t>(num_elements(shape)));
   std::normal_distribution<float> normal;
   for (float& v : values) v = normal(random);
-  return astype(unwrap(Array::view({f32, shape}, values.data()).clone()), bf16);
+  return astype(unwrap(Array::view({f32, shape}, values.data()).clone()), dtype);
 }
 
 int64_t oneOf(Random& random, std::initializer_list<int64_t> all) { return all.begin()[random() % all.size()]; }
@@ -35,36 +35,46 @@ Settings settingsOf(const std::string& target, const std::string& order) {
   return s;
 }
 
-/// Elements that differ by more than the rounding of bf16 allows.
-int64_t differences(const Array& got, const Array& want) {
+/// Elements that differ by more than the rounding of bf16, or the order of sums of f32, allows.
+int64_t differences(const Array& gotArray, const Array& wantArray) {
+  const float most = wantArray.dtype() == f32 ? 0x1p-16f : 0x1p-6f;
+  const Array got = astype(gotArray, f32), want = astype(wantArray, f32);
   int64_t different = 0;
   for (int64_t i = 0; i < want.type().elements(); ++i) {
     const float x = want.as<float>()[i];
-    different += !(std::abs(got.as<float>()[i] - x) <= 0x1p-6f * (1 + std::abs(x)));
+    different += !(std::abs(got.as<float>()[i] - x) <= most * (1 + std::abs(x)));
   }
   return different;
 }
+
+/// One of three kernels multiplies f32.
+DType dtypeOf(unsigned seed) { return seed % 3 == 2 ? f32 : bf16; }
 
 std::string gpuOf(Random& random) { return oneOf(random, {0, 1, 2}) == 0 ? "cuda-host:sm_80" : "cuda-host"; }
 
 /// Sizes, masks and blocks of attention.
 struct AttentionChoice {
-  AttentionChoice(Random& random, std::initializer_list<int64_t> blocksOfQueries)
+  AttentionChoice(Random& random, std::initializer_list<int64_t> blocksOfQueries, DType dtype)
       : queries(oneOf(random, {64, 128, 192, 100})),
         keys(oneOf(random, {64, 128, 256, 200})),
-        size(oneOf(random, {32, 64, 128})) {
+        size(oneOf(random, {32, 64, 128})),
+        dtype(dtype) {
     options.causal = oneOf(random, {0, 1}) == 1;
     options.block_q = oneOf(random, blocksOfQueries);
     options.block_k = oneOf(random, {64, 128});
     ofQueries = {1, 2, queries, size};
   }
   std::string text() const {
-    return "q " + ArrayType{bf16, ofQueries}.str() + ", k " + ArrayType{bf16, ofKeys}.str() + ", causal " +
+    return "q " + ArrayType{dtype, ofQueries}.str() + ", k " + ArrayType{dtype, ofKeys}.str() + ", causal " +
            std::to_string(options.causal) + ", blocks " + std::to_string(options.block_q) + " x " +
            std::to_string(options.block_k);
   }
 
+  Array randomQueries(Random& random) const { return randomArray(random, ofQueries, dtype); }
+  Array randomKeys(Random& random) const { return randomArray(random, ofKeys, dtype); }
+
   int64_t queries, keys, size;
+  DType dtype;
   AttentionOptions options;
   Shape ofQueries, ofKeys;
 };
@@ -74,15 +84,14 @@ TEST(AttentionOnGpus, AgreesWithNativeCode) {
   constexpr unsigned kKernels = 24;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
-    AttentionChoice c(random, {64, 128});
-    const Array q = randomArray(random, c.ofQueries);
+    AttentionChoice c(random, {64, 128}, dtypeOf(seed));
+    const Array q = c.randomQueries(random);
     c.ofKeys = {1, oneOf(random, {1, 2}), c.keys, c.size};
-    const Array k = randomArray(random, c.ofKeys), v = randomArray(random, c.ofKeys);
+    const Array k = c.randomKeys(random), v = c.randomKeys(random);
     const PallasCall call = flash_attention_call(q.type(), k.type(), c.options);
     const std::string order = std::to_string(random() % 6);
-    const auto run = [&](const std::string& target) {
-      const Array result = call.with(settingsOf(target, order)).run({q, k, v});
-      return astype(result, f32);
+    const auto run = [&](const std::string& target) -> Array {
+      return call.with(settingsOf(target, order)).run({q, k, v});
     };
     const Array want = run("cpu"), got = run(gpuOf(random));
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": " << c.text();
@@ -96,11 +105,11 @@ TEST(AttentionOnGpus, GradientsAgreeWithNativeCode) {
   constexpr unsigned kKernels = 24;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
-    AttentionChoice c(random, {32, 64, 128});
+    AttentionChoice c(random, {32, 64, 128}, dtypeOf(seed));
     c.options.log_sums = true;
     c.ofKeys = {1, oneOf(random, {1, 2}), c.keys, c.size};
-    const Array q = randomArray(random, c.ofQueries), d = randomArray(random, c.ofQueries);
-    const Array k = randomArray(random, c.ofKeys), v = randomArray(random, c.ofKeys);
+    const Array q = c.randomQueries(random), d = c.randomQueries(random);
+    const Array k = c.randomKeys(random), v = c.randomKeys(random);
     const Results forward = flash_attention_call(q.type(), k.type(), c.options)(q, k, v);
     const Array result = forward[0], log_sums = forward[1];
     const Array delta = sum(astype(d, f32) * astype(result, f32), {.axes = {3}, .keepdims = true});
@@ -114,7 +123,7 @@ TEST(AttentionOnGpus, GradientsAgreeWithNativeCode) {
       const Results want = call.with(settingsOf("cpu", order)).run(operands),
                     got = call.with(settingsOf(gpu, order)).run(operands);
       for (size_t i = 0; i < want.size(); ++i)
-        EXPECT_EQ(differences(astype(got[i], f32), astype(want[i], f32)), 0)
+        EXPECT_EQ(differences(got[i], want[i]), 0)
             << "kernel " << seed << " on " << gpu << ": " << c.text() << ", result " << i;
     }
   }
@@ -130,9 +139,10 @@ TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
                   group = oneOf(random, {1, 2, 4, 8, 12, 128}), pages = oneOf(random, {1, 4});
     const int64_t page = oneOf(random, {16, 64, 128}), size = oneOf(random, {64, 128}), all = batch * pages + 2;
     const PagedAttentionOptions o{.pages_per_step = oneOf(random, {1, 1, std::min<int64_t>(2, pages)})};
-    const Array q = randomArray(random, {batch, keyHeads * group, size});
-    const Array k = randomArray(random, {keyHeads, all, page, size}),
-                v = randomArray(random, {keyHeads, all, page, size});
+    const DType dtype = dtypeOf(seed);
+    const Array q = randomArray(random, {batch, keyHeads * group, size}, dtype);
+    const Array k = randomArray(random, {keyHeads, all, page, size}, dtype),
+                v = randomArray(random, {keyHeads, all, page, size}, dtype);
     std::vector<int32_t> lengths, table;
     for (int64_t i = 0; i < batch; ++i)
       lengths.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(pages * page + 1)));
@@ -140,12 +150,11 @@ TEST(AttentionOnGpus, OfOneQueryPerSequenceAgreesWithNativeCode) {
       table.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(all)));
     const Array lengthsArray = unwrap(Array::view({i32, {batch}}, lengths.data()).clone());
     const Array tableArray = unwrap(Array::view({i32, {batch, pages}}, table.data()).clone());
-    const auto run = [&](const std::string& target) {
-      const ArrayType grouped{bf16, {batch, keyHeads, group, size}};
+    const auto run = [&](const std::string& target) -> Array {
+      const ArrayType grouped{dtype, {batch, keyHeads, group, size}};
       const auto call =
           paged_attention_call(grouped, k.type(), pages, o).with(settingsOf(target, std::to_string(seed)));
-      const Array result = call.run(paged_attention_operands(q, k, v, lengthsArray, tableArray, o));
-      return astype(result, f32);
+      return call.run(paged_attention_operands(q, k, v, lengthsArray, tableArray, o));
     };
     const Array want = run("cpu"), got = run(gpuOf(random));
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": q " << q.type().str() << ", pages "
@@ -199,14 +208,14 @@ TEST(GroupedMatmulOnGpus, AgreesWithNativeCode) {
     std::vector<int32_t> sizes;
     for (int64_t left = rows; sizes.size() < 6; left -= sizes.back())
       sizes.push_back(static_cast<int32_t>(oneOf(random, {0, 1, 1}) * static_cast<int64_t>(random()) % (left / 2 + 1)));
-    const Array x = randomArray(random, {rows, k}), y = randomArray(random, {6, k, n});
+    const DType dtype = dtypeOf(seed);
+    const Array x = randomArray(random, {rows, k}, dtype), y = randomArray(random, {6, k, n}, dtype);
     const Array sizesArray = unwrap(Array::view({i32, {6}}, sizes.data()).clone());
     const GroupedTiles tiles = grouped_tiles(rows, o.block_m, sizesArray);
-    const auto run = [&](const std::string& target) {
+    const auto run = [&](const std::string& target) -> Array {
       const auto call =
           grouped_matmul_call(x.type(), y.type(), tiles, o.block_m, o).with(settingsOf(target, std::to_string(seed)));
-      const Array result = call.run({tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end, x, y});
-      return astype(result, f32);
+      return call.run({tiles.group, tiles.row_block, tiles.row_begin, tiles.row_end, x, y});
     };
     const Array want = run("cpu"), got = run(gpuOf(random));
     EXPECT_EQ(differences(got, want), 0) << "kernel " << seed << ": " << x.type().str() << " by " << y.type().str()

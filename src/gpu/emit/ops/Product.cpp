@@ -155,7 +155,7 @@ NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, ProductForm& p) 
   const auto from = l.distributionUnder(lhs);
   if (!from) return unsupported("a left operand that is not in registers");
   Builder& b = l.b;
-  const DType dtype = elementDType(lhs.getType());
+  const DType dtype = p.lhs.dtype;
   // One instruction rounds and packs two elements of 16 bits.
   if (const mlir::Value f32 = l.unrounded(lhs)) lhs = f32;
   l.touch(l.reads(lhs), {});
@@ -172,6 +172,11 @@ NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, ProductForm& p) 
   if (!l.status) return l.status;
   std::vector<Reg> elements;  // in the order of the sums
   for (int64_t i = 0; i < from->elements(); ++i) elements.push_back(b.CreateLoad(left.type, slot(i)));
+  if (p.lhs.dtype == DType::f32) {
+    for (size_t i = 0; i + 4 <= elements.size(); i += 4)
+      p.left.push_back({elements[i], elements[i + 1], elements[i + 2], elements[i + 3]});
+    return {};
+  }
   // A fragment of 16 rows × 16 along K consists of two fragments of sums; each has two neighbours of the rows 0 … 7,
   // then two of the rows 8 … 15. A word contains two neighbours.
   const auto word = [&](size_t first) { return l.device.packed(b, elements[first], elements[first + 1], dtype); };
@@ -190,10 +195,10 @@ NativeResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
       c == DType::pred || (!is_float(p.out) && (is_float(a) || is_float(c) || bit_width(p.out) != 32)))
     return unsupported("a product of these dtypes");
   if (isPlanned && planned->second.lhsInRegisters) {
-    if (auto ok = leftFromRegisters(l, op.getOperand(0), p); !ok) return ok;
     p.lhs.dtype = a;
     p.lhs.shape = shapeOf(op.getOperand(0).getType());
     p.lhs.strides = cpu::denseStrides(l.b, p.lhs.shape);
+    if (auto ok = leftFromRegisters(l, op.getOperand(0), p); !ok) return ok;
   } else {
     auto lhs = l.readable(op.getOperand(0));
     if (!lhs) return tl::unexpected(lhs.error());
