@@ -53,6 +53,41 @@ def test_exact_attention_of_f32_is_in_registers(run, gpu):
     assert ptx.count("shfl.sync.idx") == 2 * 64
 
 
+def jax_attention(folder, kernel):
+    """The arguments for a kernel of JAX: splash attention, whose first two inputs say which blocks the causal mask leaves, and
+    flash attention."""
+    queries, keys = {"splash_attention": ("bf16[1,128,128]", "bf16[1,256,128]"), "flash_attention_causal": ("bf16[1,2,256,64]",) * 2}[kernel]
+    first = []
+    if kernel == "splash_attention":
+        np.save(folder / "next.npy", np.array([[[0, 1]]], np.int8))
+        np.save(folder / "mask.npy", np.array([[[1, 2]]], np.int8))
+        np.save(folder / "positions.npy", np.repeat(np.arange(128, dtype=np.int32)[:, None], 128, 1))
+        first = ["next.npy", "mask.npy"]
+    arrays = first + [queries, keys, keys] + ["positions.npy"] * bool(first)
+    return [ROOT / f"test/data/gpu/jax_{kernel}.mlir", *[word for a in arrays for word in ("--in", a)], "--out-shape", queries]
+
+
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("kernel", ["splash_attention", "flash_attention_causal"])
+def test_attention_of_jax_is_in_registers(run, tmp_path, kernel, gpu):
+    """They keep maxima and sums in all lanes of a register; splash attention multiplies f32 by widened bf16."""
+    arguments = jax_attention(tmp_path, kernel)
+    shown = run("show", *arguments, "--target", f"cuda:{gpu}").stdout
+    assert "and 0 of global memory for values, " in shown, shown
+    assert "operands of 2 products are copied ahead over the steps of the grid: " in shown, shown
+    assert " registers a thread" not in shown or ", 0 bytes spilled" in shown, shown  # where ptxas is installed
+    if gpu == "sm_90a":
+        assert "  2 warp groups issue products in turns\n" in shown, shown
+        ptx = run("show", *arguments, "--target", f"cuda:{gpu}", "--stage", "ptx").stdout
+        from_registers = len(re.findall(r"wgmma\.mma_async\S+ \{[^}]*\}, \{[^}]*\},", ptx))
+        assert from_registers == 128 // 16 * (3 if kernel == "splash_attention" else 1), "of 128 keys, 16 at a time"
+    for target in ("interpret", f"cuda-host:{gpu}"):
+        done = run("run", *arguments, "--fill", "random", "--seed", "3", "--target", target, "--out", target)
+        assert done.returncode == 0, done.stderr
+    expected, got = (bf16_array(tmp_path / t / "out0.npy") for t in ("interpret", f"cuda-host:{gpu}"))
+    np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
+
+
 @pytest.mark.parametrize("gpu", ["sm_80", "sm_90", "sm_90a"])
 @pytest.mark.parametrize("kernel", ["attention", "attention_causal"])
 @pytest.mark.parametrize("seed", ["0", "5"])

@@ -216,6 +216,8 @@ class Narrower {
       return mlir::vector::BroadcastOp::create(b, op.getLoc(), type, from);
     }
     if (llvm::isa<tpu::ConcatenateOp>(op) && joinedDimension(op) == last) return columnOf(op.getOperand(0));
+    if (llvm::isa<mlir::vector::ExtractStridedSliceOp>(op))  // of columns
+      if (mlir::Value column = columnOf(op.getOperand(0)); column.getType() == type) return column;
     mlir::IRMapping mapping;
     for (mlir::Value v : op.getOperands())
       if (shaped(v)) mapping.map(v, columnOf(v));

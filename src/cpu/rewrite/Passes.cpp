@@ -7,6 +7,7 @@
 #include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
+#include "cpu/rewrite/MultiplyNarrowFloats.h"
 #include "cpu/rewrite/NarrowFloatMoves.h"
 #include "cpu/rewrite/RetileMatmulGrid.h"
 #include "cpu/rewrite/RetileWithoutPadding.h"
@@ -29,6 +30,10 @@ std::optional<KernelPackage> multiply(const KernelPackage& package, const Rewrit
 
 std::optional<KernelPackage> moveNarrow(const KernelPackage& package, const RewriteTarget&) {
   return moveNarrowFloats(package);
+}
+
+std::optional<KernelPackage> multiplyNarrow(const KernelPackage& package, const RewriteTarget&) {
+  return multiplyNarrowFloats(package);
 }
 
 std::optional<KernelPackage> divideSingleStep(const KernelPackage& package, const RewriteTarget& target) {
@@ -61,6 +66,7 @@ constexpr RewritePass kPasses[] = {
     {"multiply-without-units", "replaces products computed step by step on a matrix unit by products", multiply},
     {"eliminate-lane-broadcasts", "computes values that are equal in all lanes once per row", eliminateBroadcasts},
     {"move-narrow-floats", "moves narrow floats without widening or unpacking them", moveNarrow},
+    {"multiply-narrow-floats", "multiplies bf16 that a kernel has widened to f32 as bf16", multiplyNarrow, 0, true},
     {"add-grid", "divides a kernel without a grid into steps that threads share", divideSingleStep},
     {"retile-masked-matmul-grid",
      "drops the masks of a product's partial block, and merges its reduction into one step", retileMaskedGrid,

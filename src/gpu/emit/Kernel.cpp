@@ -7,13 +7,13 @@
 #include "base/Tiles.h"
 #include "cpu/emit/WindowCode.h"
 #include "cpu/emit/elements/Elementwise.h"
-#include "cpu/rewrite/MatrixUnitProducts.h"
 #include "gpu/NoDeviceCode.h"
 #include "gpu/emit/BlockRunCode.h"
 #include "gpu/emit/Edge.h"
 #include "gpu/emit/Points.h"
 #include "gpu/emit/Stream.h"
 #include "gpu/emit/ops/ReduceInRegisters.h"
+#include "gpu/plan/Rewrites.h"
 #include "ir/GpuParams.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsDebug.h"
@@ -530,7 +530,7 @@ class DeviceKernelEmitter final : StreamSource {
 }  // namespace
 
 Result<DeviceKernel> lowerKernel(const KernelPackage& given, llvm::Module& module, const EmitOptions& options) {
-  const std::optional<KernelPackage> rewritten = cpu::multiplyWithoutUnits(given);
+  const std::optional<KernelPackage> rewritten = rewriteForGpus(given);
   const KernelPackage& package = rewritten ? *rewritten : given;
   const auto params = gpuParamsOf(package);
   if (!params) return fail(params.error());

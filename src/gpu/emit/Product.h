@@ -19,7 +19,7 @@ struct ProductForm {
   /// A left operand in registers (PlannedProduct::lhsInRegisters): of each fragment, which has 16 rows and 32 bytes of
   /// K, the thread's four words. For tensor cores, these are what an instruction reads; for multiply-adds of threads,
   /// the f32 of a fragment of sums.
-  std::vector<std::array<Reg, 4>> left;
+  std::vector<std::array<Reg, 4>> left;  ///< of each part (ProductTile::parts), all fragments
 
   int64_t m() const { return num_elements(rows); }
   int64_t n() const { return num_elements(columns); }

@@ -223,7 +223,9 @@ class TensorProduct {
                              addsHere, product);
           continue;
         }
-        l_.device.groupMma(b_, sumsAt(i * t_.fragmentsN), leftInRegisters(i, chunk, k), rhs, addsHere, product);
+        for (int part = 0; part < t_.parts; ++part)
+          l_.device.groupMma(b_, sumsAt(i * t_.fragmentsN), leftInRegisters(i, chunk, k, part), rhs,
+                             part == 0 ? addsHere : b_.getTrue(), product);
       }
     l_.device.groupCommit(b_);
   }
@@ -238,8 +240,9 @@ class TensorProduct {
 
   /// A fragment of the left operand: the i-th of this warp or warp group along the rows, for the k-th instruction of
   /// the chunk.
-  const std::array<Reg, 4>& leftInRegisters(int64_t i, Reg chunk, int64_t k) const {
-    return p_.left[static_cast<size_t>((i * chunks_ + cpu::constantOf(chunk).value_or(0)) * kSteps + k)];
+  const std::array<Reg, 4>& leftInRegisters(int64_t i, Reg chunk, int64_t k, int part = 0) const {
+    const int64_t row = part * t_.fragmentsM + i;
+    return p_.left[static_cast<size_t>((row * chunks_ + cpu::constantOf(chunk).value_or(0)) * kSteps + k)];
   }
 
   void multiplyByThreads(Reg left, Reg right, Reg chunk) {
@@ -264,7 +267,7 @@ class TensorProduct {
       std::vector<std::array<Reg, 4>> left;
       for (int64_t i = 0; i < t_.fragmentsM; ++i) {
         if (!from) {
-          left.push_back(leftInRegisters(i, chunk, k));
+          for (int part = 0; part < t_.parts; ++part) left.push_back(leftInRegisters(i, chunk, k, part));
           continue;
         }
         Reg row = b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows));
@@ -279,8 +282,9 @@ class TensorProduct {
         const std::array<Reg, 4> two = matrices(rhs_, right, first, k, false);
         for (int64_t i = 0; i < t_.fragmentsM; ++i)
           for (int64_t of = 0; of < 2 && j + of < t_.fragmentsN; ++of)
-            l_.device.mma(b_, sumsAt(i * t_.fragmentsN + j + of), left[static_cast<size_t>(i)],
-                          std::span(two).subspan(static_cast<size_t>(2 * of), 2), t_.dtype);
+            for (int part = 0; part < t_.parts; ++part)
+              l_.device.mma(b_, sumsAt(i * t_.fragmentsN + j + of), left[static_cast<size_t>(i * t_.parts + part)],
+                            std::span(two).subspan(static_cast<size_t>(2 * of), 2), t_.dtype);
       }
     }
   }

@@ -96,6 +96,7 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   constexpr int64_t kGroup = 4 * kWarp, kRowsOfGroup = 64;
   ProductTile t;
   t.dtype = s.dtype;
+  t.parts = s.parts;
   const int64_t groups = threads / kGroup;
   const bool hasGroups = !s.exact && architecture.hasWgmma && threads % kGroup == 0;
   // Skinny products are bound by reading their operands, so that unused rows of four warps cost nothing.

@@ -29,6 +29,7 @@ bool isForTensorCores(DType, const Architecture&);
 struct ProductShape {
   DType dtype = DType::bf16;  ///< dtype of both operands
   bool exact = false;         ///< f32 products that tensor cores must not compute
+  int parts = 1;              ///< ProductTile::parts
   int64_t m = 0, n = 0, k = 0;
   bool lhsDepthInner = true, rhsDepthInner = false;  ///< in a stage, elements along k are contiguous
 };
@@ -42,6 +43,9 @@ struct ProductTile {
   static constexpr int64_t kRowBytes = 128, kStepBytes = 32;
 
   DType dtype = DType::bf16;  ///< dtype of the operands
+  /// How many values of `dtype` an element of the left operand is the sum of, each of which is multiplied: three bf16
+  /// are an f32. Such an operand must be in registers.
+  int parts = 1;
   ProductUnit unit = ProductUnit::warps;
   int64_t warpsDown = 1, warpsAcross = 1;  ///< warps of the block along rows and columns
   int64_t fragmentsM = 1, fragmentsN = 1;  ///< fragments of a warp along rows and columns

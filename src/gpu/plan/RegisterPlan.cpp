@@ -33,12 +33,19 @@ bool requestsBf16(mlir::Operation& matmul) {
   return precision && precision.getValue() == tpu::ContractPrecision::bf16;
 }
 
+/// The bits of an f32 are those of three bf16.
+constexpr int kBf16OfF32 = 3;
+
 /// The shape of a product whose operands can be staged in shared memory; each batch is a product of its own.
 std::optional<ProductShape> productShape(mlir::Operation& op, const Architecture& architecture) {
   if (!llvm::isa<tpu::MatmulOp>(op)) return std::nullopt;
-  const DType in = elementDType(op.getOperand(0).getType()), out = elementDType(op.getResult(0).getType());
+  DType in = elementDType(op.getOperand(0).getType());
+  const DType out = elementDType(op.getResult(0).getType());
+  int parts = 1;
+  const DType right = elementDType(op.getOperand(1).getType());
+  if (in == DType::f32 && right == DType::bf16) in = right, parts = kBf16OfF32;
   const bool exact = in == DType::f32 && !requestsBf16(op);
-  if (in != elementDType(op.getOperand(1).getType()) || !(exact || isForTensorCores(in, architecture)) ||
+  if (in != right || !(exact || isForTensorCores(in, architecture)) ||
       (in == DType::i8 ? out != DType::i32 : !is_float(out)))
     return std::nullopt;
   const DotDimensions d = dotDimensionsOf(op);
@@ -52,6 +59,7 @@ std::optional<ProductShape> productShape(mlir::Operation& op, const Architecture
   const bool turns = !exact && storage_bytes(in) != 2;
   return ProductShape{.dtype = in,
                       .exact = exact,
+                      .parts = parts,
                       .m = lhs[static_cast<size_t>(d.lhsFree[0])],
                       .n = rhs[static_cast<size_t>(d.rhsFree[0])],
                       .k = lhs[static_cast<size_t>(d.lhsContracting[0])],
@@ -82,15 +90,22 @@ constexpr int64_t mostKept(int threads) { return mostSums(threads) * 3 / 2; }
 class RegisterPlanner {
  public:
   /// `threads`: per block; absent: as many as the products need. `mostStages`: of each product.
+  /// `refused`: products that must not be planned.
   RegisterPlanner(const KernelPackage& package, const Architecture& architecture, WarpGrid grid,
-                  std::optional<int> threads, int mostStages)
-      : arguments_(package), architecture_(architecture), grid_(grid), threads_(threads), mostStages_(mostStages) {}
+                  std::optional<int> threads, int mostStages, const llvm::DenseSet<mlir::Operation*>& refused)
+      : arguments_(package),
+        architecture_(architecture),
+        grid_(grid),
+        threads_(threads),
+        mostStages_(mostStages),
+        refused_(refused) {}
 
   RegisterPlan run() {
     std::vector<std::pair<mlir::Operation*, ProductShape>> products;
     const Liveness liveness(arguments_.function());
     arguments_.function().walk([&](mlir::Operation* op) {
       if (liveness.dead(op)) return;  // its code is not emitted, so that nothing waits for copies of its operands
+      if (refused_.contains(op)) return;
       if (auto shape = productShape(*op, architecture_)) products.emplace_back(op, *shape);
     });
     for (const auto& [op, shape] : products)
@@ -155,7 +170,7 @@ class RegisterPlanner {
     const Shape from = shapeOf(use.get().getType()), to = shapeOf(op.getResult(0).getType());
     if (d.perRow && llvm::isa<mlir::vector::ShapeCastOp>(op))
       return isColumn(from) && isColumn(to) ? std::optional(d) : std::nullopt;
-    if (!d.perRow && addsUnitDimensions(op)) return d;
+    if (!d.perRow && addsOrDropsUnitDimensions(op)) return d;
     if (d.perRow && llvm::isa<mlir::vector::BroadcastOp>(op)) {
       if (from.size() < 2 || from.back() != 1 || to[to.size() - 2] != from[from.size() - 2] ||
           num_elements(to) != to.back() * to[to.size() - 2])
@@ -192,11 +207,19 @@ class RegisterPlanner {
     p.lhsInRegisters = true;
     return true;
   }
-  static bool addsUnitDimensions(mlir::Operation& op) {
+  static bool addsOrDropsUnitDimensions(mlir::Operation& op) {
     if (!llvm::isa<mlir::vector::ShapeCastOp>(op)) return false;
-    Shape from = shapeOf(op.getOperand(0).getType()), to = shapeOf(op.getResult(0).getType());
-    while (to.size() > from.size() && to.front() == 1) to.erase(to.begin());
-    return from == to;
+    const auto matrix = [](mlir::Value v) {
+      Shape shape = shapeOf(v.getType());
+      while (shape.size() > 2 && shape.front() == 1) shape.erase(shape.begin());
+      return shape;
+    };
+    return matrix(op.getOperand(0)) == matrix(op.getResult(0));
+  }
+  /// Whether the ref is a matrix, possibly with leading dimensions of size 1.
+  static bool isMatrix(mlir::MemRefType type) {
+    return type && type.getRank() >= 2 &&
+           type.getNumElements() == type.getDimSize(type.getRank() - 1) * type.getDimSize(type.getRank() - 2);
   }
   /// Whether the shape is [rows], or [1, …, rows, 1].
   static bool isColumn(const Shape& s) {
@@ -332,11 +355,11 @@ class RegisterPlanner {
   /// statistics of rows, and sums that are scaled.
   void planOtherScratch(mlir::Value ref) {
     auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
-    if (!type || type.getRank() != 2 || elementDType(type) != DType::f32 || plan_.scratch.contains(ref)) return;
+    if (!isMatrix(type) || elementDType(type) != DType::f32 || plan_.scratch.contains(ref)) return;
     for (mlir::Operation* user : ref.getUsers()) {
       if (!isVectorStore(*user) || user->getOperand(1) != ref) continue;
       const Distribution* stored = distributionOf(user->getOperand(0), Spread());
-      if (!stored || stored->perRow != (type.getDimSize(1) == 1)) continue;
+      if (!stored || stored->perRow != (type.getShape().back() == 1)) continue;
       if (const Distribution d = *stored; everyUseStaysInPlace(ref, d)) plan_.scratch[ref] = d;
       return;
     }
@@ -389,6 +412,7 @@ class RegisterPlanner {
   WarpGrid grid_;
   std::optional<int> threads_;
   int mostStages_;
+  const llvm::DenseSet<mlir::Operation*>& refused_;
   RegisterPlan plan_;
   llvm::DenseMap<mlir::Operation*, ProductTile> covering_;
   Spread spread_;                           ///< values in registers
@@ -443,7 +467,14 @@ RegisterPlan planRegisters(const KernelPackage& package, const Architecture& arc
   if (params.num_warps) wanted = static_cast<int>(*params.num_warps) * kWarp;
   const auto planned = [&](WarpGrid grid, std::optional<int> threads) {
     const int mostStages = static_cast<int>(params.num_stages.value_or(kMaxStages));
-    return RegisterPlanner(package, architecture, grid, threads, mostStages).run();
+    llvm::DenseSet<mlir::Operation*> refused;
+    while (true) {
+      RegisterPlan plan = RegisterPlanner(package, architecture, grid, threads, mostStages, refused).run();
+      const size_t before = refused.size();
+      for (const auto& [op, p] : plan.products)
+        if (p.tile.parts > 1 && !p.lhsInRegisters) refused.insert(op);
+      if (refused.size() == before) return plan;
+    }
   };
   RegisterPlan square = planned(WarpGrid::square, wanted);
   // Warp groups have whole rows anyway.

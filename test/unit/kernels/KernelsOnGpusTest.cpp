@@ -196,6 +196,47 @@ TEST(ProductsOnGpus, OperandsThatAreTheSameInAllStepsStayUntilTheLast) {
   }
 }
 
+/// f(x · w) · v, whose left operand is f32 in registers, by v of bf16: an f32 is the sum of three bf16, except for
+/// infinities and NaNs.
+TEST(ProductsOnGpus, AnF32IsMultipliedAsThreeBf16) {
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
+  constexpr int64_t kRows = 64, kKeys = 128, kSize = 64;
+  Random random(2);
+  const Array x = randomArray(random, {2 * kRows, kSize}), w = randomArray(random, {kKeys, kSize}),
+              v = randomArray(random, {kKeys, kSize});
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float scale : {0.1F, 2.0F, 1e38F, kInfinity}) {
+    const auto kernel = [scale](Ref x, Ref w, Ref v, Ref o) {
+      const Array scores = dot_general(x[_], w[_], {{1}, {1}}, {.preferred_element_type = f32});
+      const Array p = minimum(scores, 10) * scale + maximum(scores, -5);
+      o[_] = dot_general(p, astype(v[_], f32), {{1}, {0}}, {.preferred_element_type = f32});
+    };
+    const BlockSpec rows{{kRows, kSize}, [](auto i) { return std::tuple{i, 0}; }},
+        all{{kKeys, kSize}, [](auto) { return std::tuple{0, 0}; }};
+    const auto run = [&](const char* target) -> Array {
+      return pallas_call(kernel, Call{.out_shape = ShapeDtype{{2 * kRows, kSize}, f32},
+                                      .grid = {2},
+                                      .in_specs = {rows, all, all},
+                                      .out_specs = {rows},
+                                      .compiler_params = {.dimension_semantics = {parallel}}})
+          .with(settingsOf(target, "1"))
+          .run({x, w, v});
+    };
+    const Array want = run("interpret");
+    for (const char* target : {"cpu", "cuda-host:sm_80", "cuda-host:sm_90a"}) {
+      const Array got = run(target);
+      float most = 0;  // of the finite results
+      for (int64_t i = 0; i < want.type().elements(); ++i)
+        if (std::isfinite(want.as<float>()[i])) most = std::max(most, std::abs(want.as<float>()[i]));
+      for (int64_t i = 0; i < want.type().elements(); ++i) {
+        const float a = got.as<float>()[i], b = want.as<float>()[i];
+        ASSERT_TRUE(std::isnan(b) ? std::isnan(a) : a == b || std::abs(a - b) <= 0x1p-20f * most)
+            << target << ", scale " << scale << ", element " << i << ": " << a << " instead of " << b;
+      }
+    }
+  }
+}
+
 /// Blocks of rows that several groups share, groups without rows, rows without a group.
 TEST(GroupedMatmulOnGpus, AgreesWithNativeCode) {
   SMALTI_LONG_TEST_OF_GENERATED_CODE();

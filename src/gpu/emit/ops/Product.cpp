@@ -150,12 +150,25 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
   return l.status;
 }
 
+/// Replaces an f32 by the bf16 that its upper half is, and returns the difference, which is exact. Nothing is left of
+/// infinities and NaNs.
+Reg takeBf16(Builder& b, Reg& element) {
+  constexpr uint32_t kUpperHalf = 0xffff0000, kQuiet = 0x00400000;
+  Reg value = element, bits = b.CreateBitCast(value, b.getInt32Ty());
+  Reg upper = b.CreateAnd(bits, b.getInt32(kUpperHalf));
+  // The upper half of a NaN could be that of an infinity.
+  upper = b.CreateSelect(b.CreateFCmpUNO(value, value), b.CreateOr(upper, b.getInt32(kQuiet)), upper);
+  element = b.CreateBitCast(upper, b.getFloatTy());
+  Reg finite = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value),
+                               llvm::ConstantFP::getInfinity(b.getFloatTy()));
+  return b.CreateSelect(finite, b.CreateFSub(value, element), llvm::ConstantFP::get(b.getFloatTy(), 0.0));
+}
+
 /// Computes the fragments of a left operand from values in registers.
-NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, ProductForm& p) {
+NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, const ProductTile& tile, ProductForm& p) {
   const auto from = l.distributionUnder(lhs);
   if (!from) return unsupported("a left operand that is not in registers");
   Builder& b = l.b;
-  const DType dtype = p.lhs.dtype;
   // One instruction rounds and packs two elements of 16 bits.
   if (const mlir::Value f32 = l.unrounded(lhs)) lhs = f32;
   l.touch(l.reads(lhs), {});
@@ -172,16 +185,22 @@ NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, ProductForm& p) 
   if (!l.status) return l.status;
   std::vector<Reg> elements;  // in the order of the sums
   for (int64_t i = 0; i < from->elements(); ++i) elements.push_back(b.CreateLoad(left.type, slot(i)));
-  if (p.lhs.dtype == DType::f32) {
+  if (tile.unit == ProductUnit::threads) {
     for (size_t i = 0; i + 4 <= elements.size(); i += 4)
       p.left.push_back({elements[i], elements[i + 1], elements[i + 2], elements[i + 3]});
     return {};
   }
   // A fragment of 16 rows × 16 along K consists of two fragments of sums; each has two neighbours of the rows 0 … 7,
   // then two of the rows 8 … 15. A word contains two neighbours.
-  const auto word = [&](size_t first) { return l.device.packed(b, elements[first], elements[first + 1], dtype); };
-  for (size_t i = 0; i + 8 <= elements.size(); i += 8)
-    p.left.push_back({word(i), word(i + 2), word(i + 4), word(i + 6)});
+  const auto word = [&](size_t first) { return l.device.packed(b, elements[first], elements[first + 1], tile.dtype); };
+  for (int part = 0; part < tile.parts; ++part) {
+    std::vector<Reg> rest;  // what this part leaves of each element
+    if (part + 1 < tile.parts)
+      for (Reg& e : elements) rest.push_back(takeBf16(b, e));
+    for (size_t i = 0; i + 8 <= elements.size(); i += 8)
+      p.left.push_back({word(i), word(i + 2), word(i + 4), word(i + 6)});
+    elements = std::move(rest);
+  }
   return {};
 }
 
@@ -198,7 +217,7 @@ NativeResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
     p.lhs.dtype = a;
     p.lhs.shape = shapeOf(op.getOperand(0).getType());
     p.lhs.strides = cpu::denseStrides(l.b, p.lhs.shape);
-    if (auto ok = leftFromRegisters(l, op.getOperand(0), p); !ok) return ok;
+    if (auto ok = leftFromRegisters(l, op.getOperand(0), planned->second.tile, p); !ok) return ok;
   } else {
     auto lhs = l.readable(op.getOperand(0));
     if (!lhs) return tl::unexpected(lhs.error());

@@ -1,0 +1,61 @@
+#include "cpu/rewrite/MultiplyNarrowFloats.h"
+
+#include "cpu/rewrite/CollapseReductionAxis.h"
+#include "ir/TpuOpsMxu.h"
+#include "ir/Types.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace smalti::cpu {
+namespace {
+
+bool isBf16(mlir::Value v) { return elementDType(v.getType()) == DType::bf16; }
+
+/// Whether the value is bf16, or f32 that consists of widened bf16, possibly reshaped.
+bool wasBf16(mlir::Value v) {
+  if (isBf16(v)) return true;
+  if (auto cast = v.getDefiningOp<mlir::vector::ShapeCastOp>()) return wasBf16(cast.getSource());
+  auto widened = v.getDefiningOp<mlir::arith::ExtFOp>();
+  return widened && isBf16(widened.getIn());
+}
+
+/// The bf16 that the value was widened from.
+mlir::Value narrow(mlir::Value v) {
+  if (isBf16(v)) return v;
+  if (auto widened = v.getDefiningOp<mlir::arith::ExtFOp>()) return widened.getIn();
+  auto cast = v.getDefiningOp<mlir::vector::ShapeCastOp>();
+  mlir::Value source = narrow(cast.getSource());
+  mlir::OpBuilder b(cast);
+  auto type = cast.getType().clone(llvm::cast<mlir::VectorType>(source.getType()).getElementType());
+  return mlir::vector::ShapeCastOp::create(b, cast.getLoc(), type, source);
+}
+
+bool isWidened(tpu::MatmulOp op) {
+  return elementDType(op->getResult(0).getType()) == DType::f32 && wasBf16(op->getOperand(1)) &&
+         (elementDType(op->getOperand(0).getType()) == DType::f32 || isBf16(op->getOperand(0))) &&
+         !(isBf16(op->getOperand(1)) && (isBf16(op->getOperand(0)) || !wasBf16(op->getOperand(0))));
+}
+
+}  // namespace
+
+std::optional<KernelPackage> multiplyNarrowFloats(const KernelPackage& package) {
+  const auto widened = [](const KernelPackage& p) {
+    std::vector<tpu::MatmulOp> found;
+    mlir::func::FuncOp kernel = p.kernelFunction();
+    kernel.walk([&](tpu::MatmulOp op) {
+      if (isWidened(op)) found.push_back(op);
+    });
+    return found;
+  };
+  if (widened(package).empty()) return std::nullopt;
+  KernelPackage made = package.copy();
+  for (tpu::MatmulOp op : widened(made))
+    for (const unsigned side : {0, 1})
+      if (wasBf16(op->getOperand(side))) op->setOperand(side, narrow(op->getOperand(side)));
+  dropUnused(made);
+  return made;
+}
+
+}  // namespace smalti::cpu

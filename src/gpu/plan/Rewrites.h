@@ -1,0 +1,15 @@
+// Rewrites of kernels before they are planned for a GPU.
+#pragma once
+
+#include <optional>
+
+#include "ir/KernelPackage.h"
+
+namespace smalti::gpu {
+
+/// Computes scalars of constants, and applies those rewrites of `cpu` that help here as well: products instead of the
+/// steps of a matrix unit, values that are equal in all lanes once per row, products of floats as narrow as they were.
+/// nullopt: the kernel stays as it is.
+std::optional<KernelPackage> rewriteForGpus(const KernelPackage&);
+
+}  // namespace smalti::gpu
