@@ -88,6 +88,20 @@ def test_attention_of_jax_is_in_registers(run, tmp_path, kernel, gpu):
     np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
 
 
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
+def test_large_blocks_of_queries_are_divided(run, tmp_path, gpu):
+    """JAX's flash attention in blocks of 512 queries, with a causal mask, which counts rows from the beginning of a block."""
+    module = ROOT / "test/data/gpu/jax_flash_attention_of_512_queries.stablehlo.mlir"
+    shown = run("show", module, "--target", f"cuda:{gpu}").stdout
+    assert "  256 threads a block, " in shown and "and 0 of global memory for values, " in shown, shown
+    assert "operands of 2 products are copied ahead over the steps of the grid: " in shown, shown
+    for target in ("cpu", f"cuda-host:{gpu}"):
+        done = run("run", module, "--fill", "random", "--seed", "3", "--target", target, "--out", target)
+        assert done.returncode == 0, done.stderr
+    expected, got = (bf16_array(tmp_path / t / "out0.npy") for t in ("cpu", f"cuda-host:{gpu}"))
+    np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
+
+
 @pytest.mark.parametrize("gpu", ["sm_80", "sm_90", "sm_90a"])
 @pytest.mark.parametrize("kernel", ["attention", "attention_causal"])
 @pytest.mark.parametrize("seed", ["0", "5"])

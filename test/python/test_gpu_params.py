@@ -67,6 +67,9 @@ def test_sm7209_wrong_parameters_are_refused(run):
     assert refused("copies=boxes", gpu="a100") == (
         impossible + "  need: copies=boxes: sm_90 or later\n  have: sm_80\n  help: leave copies out, or use threads\n")
     assert refused("turns=on num_warps=4") == (
+        impossible + "  need: turns=on\n  have: no two warp groups that compute with registers between two products\n"
+        "  help: leave turns out for this kernel\n")
+    assert refused("turns=on copies=threads") == (
         impossible + "  need: turns=on\n  have: operands that are not copied as boxes for warp groups\n  help: leave turns out for this kernel\n")
     assert refused("num_stages=4", [CASES / "rmsnorm_f32"]) == (
         impossible + "  need: num_stages=4\n  have: no product whose operands are staged in shared memory\n  help: leave num_stages out for this kernel\n")
@@ -94,6 +97,11 @@ def test_sm7209_stages_that_do_not_fit(run, tmp_path):
     done = run("show", "product.mlir", *arrays, "--target", "cuda:h100", "--gpu-params", "num_stages=8")
     assert done.stderr == (impossible + "  need: num_stages=8 of 49152 bytes each\n  have: 216064 bytes of shared memory for stages (sm_90a)\n"
                            "  help: use fewer stages or smaller blocks\n")
+    done = run("show", "product.mlir", *arrays, "--target", "cuda:sm_86", "--gpu-params", "num_stages=3")  # in blocks of 128 x 128
+    assert done.stderr == (impossible + "  need: num_stages=3 of 32768 bytes each\n  have: 84992 bytes of shared memory for stages (sm_86)\n"
+                           "  help: use fewer stages or smaller blocks\n")
+    (tmp_path / "product.mlir").write_text(kernel(200, 520, 512, 200, 520, 64, "bf16"))
+    arrays = ["--in", "bf16[200,512]", "--in", "bf16[512,520]", "--out-shape", "bf16[200,520]"]
     done = run("show", "product.mlir", *arrays, "--target", "cuda:sm_86", "--gpu-params", "num_stages=3")
     assert done.stderr == (impossible + "  need: num_stages=3\n  have: a product whose operands are not copied ahead of its step, with 1 chunk of K\n"
                            "  help: use fewer stages, or smaller blocks so that stages fit into shared memory\n")

@@ -150,7 +150,7 @@ void AxisDims::windows(const KernelArguments& arguments, const std::vector<int64
       return form ? form->gridIndex() : std::nullopt;
     };
     for (size_t a = 0; a < grid.size(); ++a)
-      if (map.uses(a) && (window.elementIndexed || !map.onlyReturns(a))) freeze(static_cast<int>(a));
+      if (map.uses(a) && (window.elementIndexed || (!ofParts_ && !map.onlyReturns(a)))) freeze(static_cast<int>(a));
     const Shape shape = shapeOf(ref.getType());
     const auto source = schedule::unitReshape(window.bounds, shape);
     const int start = first(ref);
@@ -170,7 +170,7 @@ void AxisDims::windows(const KernelArguments& arguments, const std::vector<int64
       setSizes(*axis, grid[*axis], window.bounds[static_cast<size_t>(from)], array[static_cast<size_t>(from)]);
     }
     // An axis that chooses among squeezed dimensions keeps its steps.
-    for (size_t d = 0; d < mapped.size(); ++d)
+    for (size_t d = 0; !ofParts_ && d < mapped.size(); ++d)
       if (const auto axis = mapped[d] ? std::nullopt : axisAlong(d)) freeze(static_cast<int>(*axis));
   }
 }
@@ -243,7 +243,9 @@ bool AxisDims::op(mlir::Operation& op) {
     return true;
   }
   if (llvm::isa<tpu::IotaOp>(op)) {
-    for (int64_t d : integersAttribute(op, "dimensions")) setAxis(first(op.getResult(0)) + static_cast<int>(d), kFixed);
+    const Shape numbered = integersAttribute(op, "dimensions");
+    if (!ofParts_ || numbered.size() != 1 || elementDType(op.getResult(0).getType()) != DType::i32)
+      for (int64_t d : numbered) setAxis(first(op.getResult(0)) + static_cast<int>(d), kFixed);
     return true;
   }
   if (llvm::isa<mlir::vector::ShapeCastOp>(op)) {
@@ -285,15 +287,24 @@ bool AxisDims::body(mlir::func::FuncOp kernel) {
 std::optional<AxisDims> AxisDims::of(const KernelPackage& package) {
   AxisDims dims;
   auto kernel = package.kernelFunction();
-  const size_t rank = package.signature.grid.size();
-  dims.axes_.resize(rank);
-  dims.windows(KernelArguments(package), package.signature.grid);
-  for (size_t a = 0; a < rank; ++a)
+  if (!dims.grid(package)) return std::nullopt;
+  for (size_t a = 0; a < package.signature.grid.size(); ++a)
     if (!onlyCompared(kernel.getArgument(static_cast<unsigned>(a)))) dims.freeze(static_cast<int>(a));
-  if (!dims.body(kernel)) return std::nullopt;
-  for (Axis& axis : dims.axes_)
-    if (axis.block == 0) axis.free = false;
   return dims;
+}
+
+std::optional<AxisDims> AxisDims::ofParts(const KernelPackage& package) {
+  AxisDims dims(true);
+  return dims.grid(package) ? std::optional(std::move(dims)) : std::nullopt;
+}
+
+bool AxisDims::grid(const KernelPackage& package) {
+  axes_.resize(package.signature.grid.size());
+  windows(KernelArguments(package), package.signature.grid);
+  if (!body(package.kernelFunction())) return false;
+  for (Axis& axis : axes_)
+    if (axis.block == 0) axis.free = false;
+  return true;
 }
 
 std::optional<AxisDims> AxisDims::ofOutput(const KernelPackage& package, size_t d) {

@@ -28,6 +28,9 @@ class AxisDims {
   /// since resized blocks do not change what is computed for a row, except for the order in which its elements are
   /// combined.
   static std::optional<AxisDims> of(const KernelPackage&);
+  /// The same for kernels whose blocks are divided into parts (SplitAxis.h): they may compute with indices of the grid,
+  /// and number the elements of a block.
+  static std::optional<AxisDims> ofParts(const KernelPackage&);
   /// Of a kernel without a grid: one axis is assumed, along dimension `d` of the first output, and every other
   /// dimension of a ref follows it if the kernel's ops say so.
   static std::optional<AxisDims> ofOutput(const KernelPackage&, size_t d);
@@ -56,7 +59,10 @@ class AxisDims {
   };
   static constexpr int kUnknown = -2, kFixed = -1;
 
+  explicit AxisDims(bool ofParts = false) : ofParts_(ofParts) {}
+
   void windows(const KernelArguments&, const std::vector<int64_t>& grid);
+  bool grid(const KernelPackage&);
   bool body(mlir::func::FuncOp);
   void setSizes(size_t axis, int64_t bound, int64_t block, int64_t size);
   bool op(mlir::Operation&);
@@ -72,6 +78,7 @@ class AxisDims {
   void allSame(mlir::Value a, mlir::Value b);
   void fix(mlir::Value);
 
+  bool ofParts_;
   std::vector<Axis> axes_;
   std::vector<Node> nodes_;
   std::vector<int> contracted_;  ///< nodes

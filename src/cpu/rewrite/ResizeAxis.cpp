@@ -10,15 +10,14 @@
 
 namespace smalti::cpu {
 
-void resizeAxis(KernelPackage& package, int axis, int64_t block) {
-  auto dims = AxisDims::of(package);
+void resizeValues(KernelPackage& package, const AxisDims& dims, int axis, int64_t block) {
   auto kernel = package.kernelFunction();
   const auto resized = [&](mlir::Value v) -> mlir::Type {
     auto type = llvm::dyn_cast<mlir::ShapedType>(v.getType());
-    if (!type || !dims->follows(v, axis)) return {};
+    if (!type || !dims.follows(v, axis)) return {};
     llvm::SmallVector<int64_t> shape(type.getShape());
     for (size_t d = 0; d < shape.size(); ++d)
-      if (dims->axisOf(v, d) == axis) shape[d] = block;
+      if (dims.axisOf(v, d) == axis) shape[d] = block;
     return type.clone(shape);
   };
   llvm::SmallVector<mlir::Type> inputs;
@@ -35,6 +34,11 @@ void resizeAxis(KernelPackage& package, int axis, int64_t block) {
           op->setAttr("value", value.resizeSplat(llvm::cast<mlir::ShapedType>(type)));
       }
   });
+}
+
+void resizeAxis(KernelPackage& package, int axis, int64_t block) {
+  const auto dims = AxisDims::of(package);
+  resizeValues(package, *dims, axis, block);
   KernelSignature& s = package.signature;
   const auto number = static_cast<size_t>(axis);
   s.grid[number] = (dims->extent(axis) + block - 1) / block;

@@ -7,6 +7,10 @@
 
 namespace smalti::cpu {
 
+class AxisDims;
+
+/// Resizes the dimensions of the kernel's values that the axis determines.
+void resizeValues(KernelPackage&, const AxisDims&, int axis, int64_t block);
 /// Resizes every dimension that the axis determines. The axis must be free (AxisDims.h).
 void resizeAxis(KernelPackage&, int axis, int64_t block);
 

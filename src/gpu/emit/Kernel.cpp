@@ -530,10 +530,10 @@ class DeviceKernelEmitter final : StreamSource {
 }  // namespace
 
 Result<DeviceKernel> lowerKernel(const KernelPackage& given, llvm::Module& module, const EmitOptions& options) {
-  const std::optional<KernelPackage> rewritten = rewriteForGpus(given);
-  const KernelPackage& package = rewritten ? *rewritten : given;
-  const auto params = gpuParamsOf(package);
+  const auto params = gpuParamsOf(given);
   if (!params) return fail(params.error());
+  const std::optional<KernelPackage> rewritten = rewriteForGpus(given, options.architecture, *params);
+  const KernelPackage& package = rewritten ? *rewritten : given;
   auto plan = planLaunch(package, options.architecture, options.checkBlocks, *params);
   if (!plan) return fail(noDeviceCode(plan.error()));
   if (Status ok = checkParams(*plan, *params, options.architecture); !ok) return fail(std::move(ok.error()));

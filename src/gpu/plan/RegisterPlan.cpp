@@ -84,8 +84,11 @@ bool isVectorStore(mlir::Operation& op) { return llvm::isa<tpu::VectorStoreOp, m
 
 /// The most registers of a thread for all values that stay in registers: half more than for the sums of one product,
 /// which is 192 of 255 with up to 256 threads. Gradients of attention with head dimension 128 need that many; ptxas
-/// then spills nothing on sm_90a and 64 to 176 bytes on sm_80. Otherwise their scores would go through memory.
-constexpr int64_t mostKept(int threads) { return mostSums(threads) * 3 / 2; }
+/// then spills nothing on sm_90a and 64 to 176 bytes on sm_80. Otherwise their scores would go through memory. Scores
+/// of 256 keys with head dimension 128 need 200, of which warp groups spill 108 to 144 bytes, warps more than 1 KiB.
+int64_t mostKept(int threads, const Architecture& architecture) {
+  return mostSums(threads) * (architecture.hasWgmma ? 13 : 12) / 8;
+}
 
 class RegisterPlanner {
  public:
@@ -121,15 +124,15 @@ class RegisterPlanner {
     for (const auto& [op, shape] : products) planResult(op);
     for (size_t i = 0; i < arguments_.numScratch(); ++i) planOtherScratch(arguments_.scratch(i));
     for (const auto& [op, shape] : products) planStart(op);
-    if (sums() > mostKept(plan_.threads)) keepNothing();
+    for (auto& [op, p] : plan_.products)
+      p.lhsInRegisters &= p.result != ProductResult::memory && spread_.contains(op->getOperand(0));
+    if (sums() > mostKept(plan_.threads, architecture_)) keepNothing();
     plan_.kept = sums();
+    for (auto& [op, p] : plan_.products)
+      if (p.lhsInRegisters) p.tile.lhsBytes = 0;
     for (const auto& [op, shape] : products)
       if (const auto p = plan_.products.find(op); p != plan_.products.end())
         p->second.chunks = ceilDiv(shape.k, p->second.tile.depth());
-    for (auto& [op, p] : plan_.products) {
-      p.lhsInRegisters &= p.result != ProductResult::memory && spread_.contains(op->getOperand(0));
-      if (p.lhsInRegisters) p.tile.lhsBytes = 0;
-    }
     return std::move(plan_);
   }
 
@@ -387,18 +390,52 @@ class RegisterPlanner {
     plan_.sums[sum] = op;
   }
 
-  /// Registers of a thread for scratch and for the results of products, in the body and in one branch, since only one
-  /// branch runs at a time.
+  /// Registers of a thread for scratch, and the most at once for the results of products and left operands: in the body
+  /// and in one branch, since only one branch runs at a time.
   int64_t sums() const {
     int64_t kept = 0, most = 0;
-    llvm::DenseMap<mlir::Block*, int64_t> made;
     mlir::Block* const body = &arguments_.function().getBody().front();
     for (const auto& [ref, d] : plan_.scratch) kept += d.elements();
+    llvm::DenseSet<mlir::Block*> blocks;
     for (const auto& [op, p] : plan_.products)
-      if (p.result == ProductResult::registers && !p.start) made[op->getBlock()] += p.tile.sums();
-    for (const auto& [block, count] : made)
-      if (block != body) most = std::max(most, count);
-    return kept + made.lookup(body) + most;
+      if (op->getBlock() != body && blocks.insert(op->getBlock()).second)
+        most = std::max(most, mostIn(*op->getBlock()));
+    return kept + mostIn(*body) + most;
+  }
+  int64_t mostIn(mlir::Block& block) const {
+    int64_t most = 0;
+    for (const auto& [at, planned] : plan_.products) {
+      if (at->getBlock() != &block) continue;
+      int64_t live = wordsOfLeft(at, planned);
+      for (const auto& [op, p] : plan_.products)
+        if (p.result == ProductResult::registers && !p.start && op->getBlock() == &block) {
+          llvm::DenseSet<mlir::Value> seen;
+          if (op == at || (op->isBeforeInBlock(at) && isNeededAfter(op->getResult(0), *at, planned, seen)))
+            live += p.tile.sums();
+        }
+      most = std::max(most, live);
+    }
+    return most;
+  }
+  /// Two elements of 16 bits are a word; f32 are multiplied from where they are.
+  static int64_t wordsOfLeft(mlir::Operation* op, const PlannedProduct& p) {
+    if (!p.lhsInRegisters || p.tile.unit == ProductUnit::threads) return 0;
+    return 2 * p.tile.fragmentsM * shapeOf(op->getOperand(0).getType())[1] / ProductTile::kColumns * p.tile.parts;
+  }
+  /// Whether the product's result is needed when this later product has read its left operand. Values that are computed
+  /// element by element are computed where they are needed.
+  bool isNeededAfter(mlir::Value v, mlir::Operation& product, const PlannedProduct& planned,
+                     llvm::DenseSet<mlir::Value>& seen) const {
+    if (!seen.insert(v).second) return false;
+    return llvm::any_of(v.getUses(), [&](mlir::OpOperand& use) {
+      mlir::Operation* user = use.getOwner();
+      if (user == &product && use.getOperandNumber() == 0 && wordsOfLeft(&product, planned) > 0) return false;
+      const bool computes = user->getNumResults() == 1 && user->getNumRegions() == 0 && !isVectorLoad(*user) &&
+                            !plan_.products.contains(user) && !llvm::isa<mlir::vector::MultiDimReductionOp>(user);
+      if (computes && isNeededAfter(user->getResult(0), product, planned, seen)) return true;
+      mlir::Operation* at = product.getBlock()->findAncestorOpInBlock(*user);
+      return !computes && (!at || !at->isBeforeInBlock(&product));
+    });
   }
   void keepNothing() {
     plan_.scratch.clear();

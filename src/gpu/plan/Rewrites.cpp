@@ -3,6 +3,7 @@
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
+#include "gpu/plan/FitProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/FoldUtils.h"
@@ -31,11 +32,13 @@ std::optional<KernelPackage> foldScalars(const KernelPackage& package) {
 
 }  // namespace
 
-std::optional<KernelPackage> rewriteForGpus(const KernelPackage& package) {
+std::optional<KernelPackage> rewriteForGpus(const KernelPackage& package, const Architecture& architecture,
+                                            const GpuParams& params) {
   std::optional<KernelPackage> now;
   for (const auto pass :
        {foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts, cpu::multiplyNarrowFloats})
     if (auto made = pass(now ? *now : package)) now = std::move(made);
+  if (auto made = fitProducts(now ? *now : package, architecture, params)) now = std::move(made);
   return now;
 }
 

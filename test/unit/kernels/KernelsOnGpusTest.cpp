@@ -10,6 +10,7 @@
 #include "smalti/kernels/flash_attention.h"
 #include "smalti/kernels/gradients.h"
 #include "smalti/kernels/grouped_matmul.h"
+#include "smalti/kernels/matmul.h"
 #include "smalti/kernels/paged_attention.h"
 #include "smalti/smalti.h"
 
@@ -84,7 +85,7 @@ TEST(AttentionOnGpus, AgreesWithNativeCode) {
   constexpr unsigned kKernels = 24;
   for (unsigned seed = 0; seed < kKernels; ++seed) {
     Random random(seed);
-    AttentionChoice c(random, {64, 128}, dtypeOf(seed));
+    AttentionChoice c(random, {64, 128, 256}, dtypeOf(seed));
     const Array q = c.randomQueries(random);
     c.ofKeys = {1, oneOf(random, {1, 2}), c.keys, c.size};
     const Array k = c.randomKeys(random), v = c.randomKeys(random);
@@ -193,6 +194,21 @@ TEST(ProductsOnGpus, OperandsThatAreTheSameInAllStepsStayUntilTheLast) {
     for (const char* target : {"cuda-host:sm_80", "cuda-host:sm_90a"})
       for (unsigned order = 0; order < 6; ++order)
         EXPECT_EQ(differences(run(target, order), want), 0) << target << ", order " << order;
+  }
+}
+
+/// Blocks for TPUs, larger than the registers of a GPU, are divided into parts of 256 rows and columns or fewer.
+TEST(ProductsOnGpus, LargeBlocksAreDivided) {
+  SMALTI_LONG_TEST_OF_GENERATED_CODE();
+  Random random(3);
+  const Array x = randomArray(random, {600, 64}), y = randomArray(random, {64, 512});
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{512, 512}, {1024, 256}, {256, 512}}) {
+    const MatmulOptions o{.out_dtype = f32, .block_m = rows, .block_n = columns, .block_k = 32};
+    const PallasCall call = matmul_call(x.type(), y.type(), o);
+    const Array want = call.with(settingsOf("cpu", "0")).run({x, y});
+    for (const char* target : {"cuda-host:sm_80", "cuda-host:sm_90a"})
+      EXPECT_EQ(differences(call.with(settingsOf(target, "2")).run({x, y}), want), 0)
+          << target << ", blocks of " << rows << " x " << columns;
   }
 }
 
