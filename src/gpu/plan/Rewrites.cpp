@@ -3,6 +3,7 @@
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
+#include "gpu/plan/DivideRows.h"
 #include "gpu/plan/FitProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,7 +37,7 @@ std::optional<KernelPackage> rewriteForGpus(const KernelPackage& package, const 
                                             const GpuParams& params) {
   std::optional<KernelPackage> now;
   for (const auto pass :
-       {foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts, cpu::multiplyNarrowFloats})
+       {foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts, cpu::multiplyNarrowFloats, divideRows})
     if (auto made = pass(now ? *now : package)) now = std::move(made);
   if (auto made = fitProducts(now ? *now : package, architecture, params)) now = std::move(made);
   return now;
