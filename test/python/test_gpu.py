@@ -188,12 +188,13 @@ def product_run(run, tmp_path, target, m, n, k, blocks, dtype, lhs_t=False, rhs_
 
 @pytest.mark.parametrize("blocks", [(512, 512, 512), (1024, 256, 512), (256, 1024, 128)])
 def test_blocks_for_tpus_are_divided(run, tmp_path, blocks):
-    """Sums of 128 × 256 elements are in registers, as if the blocks had that size."""
+    """Sums of 256 × 128 elements are in registers, as if the blocks had that size."""
     sys.path.insert(0, str(ROOT / "test/data/gpu"))
     from products import kernel
     (tmp_path / "product.mlir").write_text(kernel(2048, 2048, 1024, *blocks, "bf16"))
     shown = run("show", "product.mlir", "--in", "bf16[2048,1024]", "--in", "bf16[1024,2048]", "--out-shape", "bf16[2048,2048]", "--target", "cuda:h100")
     assert "and 0 of global memory for values, " in shown.stdout, shown
+    assert f"  blocks are divided into parts, which are the steps of a grid of 8 x 16 x {1024 // blocks[2]}\n" in shown.stdout, shown
     assert "operands of a product are copied ahead over the steps of the grid: 4 stages of 49,152 bytes, " in shown.stdout, shown
 
 

@@ -559,7 +559,9 @@ Result<DeviceKernel> lowerKernel(const KernelPackage& given, llvm::Module& modul
     return fail(noDeviceCode(why));
   }
   lowering.finish();
-  return lowering.lowered();
+  DeviceKernel made = lowering.lowered();
+  if (package.signature.grid != given.signature.grid) made.dividedGrid = package.signature.grid;
+  return made;
 }
 
 }  // namespace smalti::gpu

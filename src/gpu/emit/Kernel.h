@@ -22,9 +22,10 @@ struct DeviceKernel {
   std::vector<TensorMap> maps;                  ///< maps of the arrays whose boxes are copied
   int64_t sharedBytes = 0, workspaceBytes = 0;  ///< per block
   std::vector<int64_t>
-      sharedBounds;      ///< sizes of the leading grid axes whose points are divided among blocks, or kDynamicBound
-  PointOrder order;      ///< the order of those points
-  bool hasRuns = false;  ///< the last of these axes is divided into runs of steps (cpu::BlockRuns)
+      sharedBounds;  ///< sizes of the leading grid axes whose points are divided among blocks, or kDynamicBound
+  std::vector<int64_t> dividedGrid;        ///< the grid of the parts, if blocks have been divided; else empty
+  PointOrder order;                        ///< the order of those points
+  bool hasRuns = false;                    ///< the last of these axes is divided into runs of steps (cpu::BlockRuns)
   std::vector<bool> written;               ///< by result: whether the kernel certainly writes every element
   int barriers = 0;                        ///< number of barriers in the code
   int streamed = 0, stages = 0;            ///< products whose operands are prefetched across grid steps; their stages

@@ -1,5 +1,6 @@
 // Prints GPU code; this needs no GPU.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "driver/target/Code.h"
 #include "driver/target/cuda/Cuda.h"
@@ -17,6 +18,9 @@ std::string launchText(const gpu::DeviceKernel& k) {
   std::string text =
       fmt::format("  {} threads a block, {} bytes of shared memory and {} of global memory for values, {} barriers\n",
                   k.threads, term::grouped(k.sharedBytes), term::grouped(k.workspaceBytes), k.barriers);
+  if (!k.dividedGrid.empty())
+    text += fmt::format("  blocks are divided into parts, which are the steps of a grid of {}\n",
+                        fmt::join(k.dividedGrid, " x "));
   if (k.streamed > 0)
     text += fmt::format("  operands of {} are copied ahead over the steps of the grid: {} stages of {} bytes, by {}\n",
                         k.streamed == 1 ? std::string("a product") : fmt::format("{} products", k.streamed), k.stages,
@@ -66,6 +70,7 @@ Result<CodeView> inspectCudaCode(const KernelPackage& kernel, const CodeRequest&
                   {"shared_bytes", code->lowered.sharedBytes},
                   {"workspace_bytes", code->lowered.workspaceBytes},
                   {"barriers", code->lowered.barriers},
+                  {"divided_grid", code->lowered.dividedGrid},
                   {"point_axes", code->lowered.order.axes},
                   {"point_group", code->lowered.order.group},
                   {"largest_first", code->lowered.order.largestFirst},
