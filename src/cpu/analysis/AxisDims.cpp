@@ -255,6 +255,18 @@ bool AxisDims::op(mlir::Operation& op) {
       if ((*source)[d] >= 0) same(op.getOperand(0), static_cast<size_t>((*source)[d]), op.getResult(0), d);
     if (source) return true;
   }
+  if (auto concatenation = llvm::dyn_cast<tpu::ConcatenateOp>(op)) {
+    mlir::Value result = op.getResult(0);
+    const auto joined = static_cast<size_t>(concatenation.getDimension());
+    setAxis(first(result) + static_cast<int>(joined), kFixed);
+    for (mlir::Value part : op.getOperands())
+      for (size_t d = 0; d < shapeOf(result.getType()).size(); ++d)
+        if (d == joined)
+          setAxis(first(part) + static_cast<int>(d), kFixed);
+        else
+          same(part, d, result, d);
+    return true;
+  }
   if (llvm::isa<mlir::arith::ConstantOp>(op)) {
     auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getAttr("value"));
     if (!dense || dense.isSplat()) return true;

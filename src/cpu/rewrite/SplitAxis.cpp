@@ -35,6 +35,18 @@ bool changesOnlyParts(mlir::func::FuncOp kernel, const AxisDims& dims, int axis)
               .wasInterrupted();
 }
 
+/// Whether points that differ in their index on the axis are independent. If runs of its steps are, which write the
+/// same blocks, and each step writes blocks of its own, its steps are.
+bool hasIndependentPoints(const KernelPackage& package, const AxisDims& dims, int axis) {
+  const ParallelPlan plan = planParallel(package);
+  if (axis < plan.axes) return true;
+  const KernelArguments arguments(package);
+  bool own = plan.runs && axis == plan.axes;
+  for (size_t i = arguments.numInputs(); i < arguments.numBlocks(); ++i)
+    own = own && dims.follows(arguments.block(i), axis);
+  return own;
+}
+
 /// Gives the function the index of the block in place of that of the part; returns the first element of the part.
 mlir::Value useIndexOfBlock(mlir::func::FuncOp function, int axis, int64_t parts, int64_t part) {
   mlir::BlockArgument index = function.getArgument(static_cast<unsigned>(axis));
@@ -77,7 +89,7 @@ void splitMap(KernelPackage& package, size_t number, int axis, int64_t parts, in
 bool canSplitAxis(const KernelPackage& package, const AxisDims& dims, int axis) {
   const auto isWindow = [](const std::optional<Window>& w) { return w && w->revisitMode != RevisitMode::any; };
   return dims.free(axis) && !dims.contracted(axis) && package.aliases.empty() &&
-         llvm::all_of(package.signature.windows, isWindow) && planParallel(package).axes > axis &&
+         llvm::all_of(package.signature.windows, isWindow) && hasIndependentPoints(package, dims, axis) &&
          changesOnlyParts(package.kernelFunction(), dims, axis);
 }
 

@@ -74,6 +74,11 @@ std::optional<KernelPackage> fitProducts(const KernelPackage& package, const Arc
       made = cpu::splitAxis(made ? *made : package, *columns, c.columns);
     if (made && areInRegisters(planRegisters(*made, architecture, params))) return made;
   }
+  // Values that go through memory, such as scores of 512 keys, then at least fit into the L2 cache for all blocks of
+  // threads. Chosen, not measured.
+  constexpr int64_t kRows = 128;
+  if (rows && dims->block(*rows) > kRows && dims->block(*rows) % kRows == 0)
+    return cpu::splitAxis(package, *rows, kRows);
   return std::nullopt;
 }
 
