@@ -1,8 +1,11 @@
 // Blocks along a grid axis that are divided into parts.
 #include "cpu/rewrite/SplitAxis.h"
 
+#include <bit>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <sstream>
 
@@ -89,6 +92,65 @@ Tried tryFolder(const std::filesystem::path& folder) {
     for (const KernelPackage& kernel : program->kernels) tryAll(kernel, path, tried);
   }
   return tried;
+}
+
+constexpr int64_t kRows = 16, kColumns = 32;
+const Spec kBlocks{.array = {3 * kRows - 5, kColumns}, .block = {kRows, kColumns}, .map = "%i, %c0"};
+
+/// o = f(x, index of the row, index of the block), where `more` adds to the kernel.
+Tried tryRows(const std::function<void(TextKernel&, const Val& x)>& more = {}) {
+  TextKernel k({3}, "parallel");
+  const Val x = k.input(kBlocks), o = k.output(kBlocks);
+  const std::string integers = fmt::format("vector<{}x{}xi32>", kRows, kColumns);
+  const Val v = k.load(x), row = k.fresh(integers), number = k.fresh(v.type);
+  k.raw(fmt::format("{} = tpu.iota {{dimensions = array<i32: 0>}} : {}", row.name, integers));
+  const Val first = k.binary("arith.muli", k.id(0), k.constant(100));
+  const Val sum = k.binary("arith.addi", row, k.splat(first, {kRows, kColumns}));
+  k.raw(fmt::format("{} = arith.sitofp {} : {} to {}", number.name, sum.name, integers, v.type));
+  k.store(k.binary("arith.addf", v, number), o);
+  if (more) more(k, x);
+  Tried tried;
+  tryAll(k.package(), k.text(), tried);
+  return tried;
+}
+
+TEST(SplitAxis, ScalarsKeepTheirValues) { EXPECT_EQ(tryRows().divided, 2) << "in two parts and in four"; }
+
+TEST(SplitAxis, WhatHappensOncePerStepKeepsTheBlocks) {
+  EXPECT_EQ(tryRows([](TextKernel& k, const Val&) {
+              const Val counter = k.scratch("i32", {1}, "smem");
+              k.scalarStore(k.binary("arith.addi", k.scalarLoad(counter, {k.constant(0)}), k.constant(1)), counter,
+                            {k.constant(0)});
+            }).divided,
+            0);
+  EXPECT_EQ(tryRows([](TextKernel& k, const Val&) { k.raw("tpu.log \"step\" : [%i] : i32"); }).divided, 0);
+}
+
+TEST(SplitAxis, RowsThatAreCombinedKeepTheBlocks) {
+  EXPECT_EQ(tryRows([](TextKernel& k, const Val& x) {
+              const Val total = k.scratch("f32", {kColumns}), v = k.load(x),
+                        sum = k.fresh(fmt::format("vector<{}xf32>", kColumns));
+              k.raw(fmt::format("{} = vector.multi_reduction <add>, {}, {} [0] : {} to {}", sum.name, v.name,
+                                k.splat(k.f32(0), {kColumns}).name, v.type, sum.type));
+              k.store(sum, total);
+            }).divided,
+            0);
+}
+
+/// A second axis of a grid, marked arbitrary, whose steps write blocks of their own; columns put together from copies.
+TEST(SplitAxis, StepsWithBlocksOfTheirOwnAreIndependent) {
+  TextKernel k({2, 3}, "parallel,arbitrary");
+  const Spec blocks{.array = {2, 3 * kRows, kColumns}, .block = {1, kRows, kColumns}, .map = "%i, %j, %c0"};
+  const Val x = k.input(blocks);
+  const Val o =
+      k.output({.array = {2, 3 * kRows, 2 * kColumns}, .block = {1, kRows, 2 * kColumns}, .map = "%i, %j, %c0"});
+  const Val v = k.load(x), twice = k.fresh(fmt::format("vector<1x{}x{}xf32>", kRows, 2 * kColumns));
+  k.raw(fmt::format("{} = tpu.concatenate {}, {} in 2 : {}, {} -> {}", twice.name, v.name, v.name, v.type, v.type,
+                    twice.type));
+  k.store(twice, o);
+  Tried tried;
+  tryAll(k.package(), k.text(), tried);
+  EXPECT_EQ(tried.divided, 2);
 }
 
 TEST(SplitAxis, RecordedKernelsComputeTheSame) {
