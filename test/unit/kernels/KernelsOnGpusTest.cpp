@@ -218,13 +218,17 @@ TEST(ProductsOnGpus, AnF32IsMultipliedAsThreeBf16) {
   SMALTI_LONG_TEST_OF_GENERATED_CODE();
   constexpr int64_t kRows = 64, kKeys = 128, kSize = 64;
   Random random(2);
-  const Array x = randomArray(random, {2 * kRows, kSize}), w = randomArray(random, {kKeys, kSize}),
-              v = randomArray(random, {kKeys, kSize});
+  const Array x = randomArray(random, {2 * kRows, kSize}), w = randomArray(random, {kKeys, kSize});
+  Array v = randomArray(random, {kKeys, kSize});
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (const float scale : {0.1F, 2.0F, 1e38F, kInfinity}) {
+  v.as<uint16_t>()[3] = 0x7f80;               // an infinity
+  v.as<uint16_t>()[5 * kSize + 4] = 0xff80;   // and a negative one
+  v.as<uint16_t>()[9 * kSize + 11] = 0x7fc0;  // a NaN
+  // With 0, the weights are 1, of which two parts are zero.
+  for (const float scale : {0.0F, 0.1F, 2.0F, 1e38F, kInfinity}) {
     const auto kernel = [scale](Ref x, Ref w, Ref v, Ref o) {
       const Array scores = dot_general(x[_], w[_], {{1}, {1}}, {.preferred_element_type = f32});
-      const Array p = minimum(scores, 10) * scale + maximum(scores, -5);
+      const Array p = scale == 0 ? minimum(maximum(scores, 1), 1) : minimum(scores, 10) * scale + maximum(scores, -5);
       o[_] = dot_general(p, astype(v[_], f32), {{1}, {0}}, {.preferred_element_type = f32});
     };
     const BlockSpec rows{{kRows, kSize}, [](auto i) { return std::tuple{i, 0}; }},

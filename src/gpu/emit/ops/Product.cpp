@@ -150,18 +150,27 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
   return l.status;
 }
 
-/// Replaces an f32 by the bf16 that its upper half is, and returns the difference, which is exact. Nothing is left of
-/// infinities and NaNs.
-Reg takeBf16(Builder& b, Reg& element) {
-  constexpr uint32_t kUpperHalf = 0xffff0000, kQuiet = 0x00400000;
-  Reg value = element, bits = b.CreateBitCast(value, b.getInt32Ty());
-  Reg upper = b.CreateAnd(bits, b.getInt32(kUpperHalf));
-  // The upper half of a NaN could be that of an infinity.
-  upper = b.CreateSelect(b.CreateFCmpUNO(value, value), b.CreateOr(upper, b.getInt32(kQuiet)), upper);
-  element = b.CreateBitCast(upper, b.getFloatTy());
-  Reg finite = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value),
-                               llvm::ConstantFP::getInfinity(b.getFloatTy()));
-  return b.CreateSelect(finite, b.CreateFSub(value, element), llvm::ConstantFP::get(b.getFloatTy(), 0.0));
+/// Bf16 whose sum is an f32, as f32. Each is also multiplied by infinities, which zeros would turn into NaNs: instead
+/// of zeros, the later parts of a number are too small to change a product of f32, and those of infinities and NaNs are
+/// the same again.
+std::vector<Reg> partsOf(Builder& b, Reg value, int parts) {
+  constexpr uint32_t kUpperHalf = 0xffff0000;
+  constexpr double kSmall = 0x1p-126, kLeast = 0x1p-100;  // below this, parts may be zero
+  const auto number = [&](double x) { return llvm::ConstantFP::get(b.getFloatTy(), x); };
+  Reg size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+  Reg isFinite = b.CreateFCmpOLT(size, llvm::ConstantFP::getInfinity(b.getFloatTy()));
+  Reg none = b.CreateSelect(b.CreateFCmpOGE(size, number(kLeast)),
+                            b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(kSmall), value), number(0));
+  std::vector<Reg> made;
+  for (Reg rest = value; static_cast<int>(made.size()) + 1 < parts;) {
+    Reg upper =
+        b.CreateBitCast(b.CreateAnd(b.CreateBitCast(rest, b.getInt32Ty()), b.getInt32(kUpperHalf)), b.getFloatTy());
+    made.push_back(b.CreateSelect(isFinite, upper, value));
+    Reg left = b.CreateFSub(rest, upper);  // exact
+    rest = b.CreateSelect(b.CreateFCmpOEQ(left, number(0)), none, left);
+    if (static_cast<int>(made.size()) + 1 == parts) made.push_back(b.CreateSelect(isFinite, rest, value));
+  }
+  return made;
 }
 
 /// Computes the fragments of a left operand from values in registers.
@@ -192,14 +201,14 @@ NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, const ProductTil
   }
   // A fragment of 16 rows × 16 along K consists of two fragments of sums; each has two neighbours of the rows 0 … 7,
   // then two of the rows 8 … 15. A word contains two neighbours.
-  const auto word = [&](size_t first) { return l.device.packed(b, elements[first], elements[first + 1], tile.dtype); };
-  for (int part = 0; part < tile.parts; ++part) {
-    std::vector<Reg> rest;  // what this part leaves of each element
-    if (part + 1 < tile.parts)
-      for (Reg& e : elements) rest.push_back(takeBf16(b, e));
+  std::vector<std::vector<Reg>> parts;  // of each element
+  for (Reg e : elements) parts.push_back(tile.parts == 1 ? std::vector{e} : partsOf(b, e, tile.parts));
+  for (size_t part = 0; part < static_cast<size_t>(tile.parts); ++part) {
+    const auto word = [&](size_t first) {
+      return l.device.packed(b, parts[first][part], parts[first + 1][part], tile.dtype);
+    };
     for (size_t i = 0; i + 8 <= elements.size(); i += 8)
       p.left.push_back({word(i), word(i + 2), word(i + 4), word(i + 6)});
-    elements = std::move(rest);
   }
   return {};
 }
@@ -214,10 +223,10 @@ NativeResult lowerMatmul(GpuLowering& l, mlir::Operation& op) {
       c == DType::pred || (!is_float(p.out) && (is_float(a) || is_float(c) || bit_width(p.out) != 32)))
     return unsupported("a product of these dtypes");
   if (isPlanned && planned->second.lhsInRegisters) {
+    if (auto ok = leftFromRegisters(l, op.getOperand(0), planned->second.tile, p); !ok) return ok;
     p.lhs.dtype = a;
     p.lhs.shape = shapeOf(op.getOperand(0).getType());
     p.lhs.strides = cpu::denseStrides(l.b, p.lhs.shape);
-    if (auto ok = leftFromRegisters(l, op.getOperand(0), planned->second.tile, p); !ok) return ok;
   } else {
     auto lhs = l.readable(op.getOperand(0));
     if (!lhs) return tl::unexpected(lhs.error());
