@@ -32,10 +32,13 @@ mlir::Value narrow(mlir::Value v) {
   return mlir::vector::ShapeCastOp::create(b, cast.getLoc(), type, source);
 }
 
+/// Whether an operand can be narrower: the right one, or the left one if the right one is bf16 then.
 bool isWidened(tpu::MatmulOp op) {
-  return elementDType(op->getResult(0).getType()) == DType::f32 && wasBf16(op->getOperand(1)) &&
-         (elementDType(op->getOperand(0).getType()) == DType::f32 || isBf16(op->getOperand(0))) &&
-         !(isBf16(op->getOperand(1)) && (isBf16(op->getOperand(0)) || !wasBf16(op->getOperand(0))));
+  const auto widened = [](mlir::Value v) { return wasBf16(v) && !isBf16(v); };
+  const mlir::Value left = op->getOperand(0), right = op->getOperand(1);
+  const bool multipliesFloats = isBf16(left) || elementDType(left.getType()) == DType::f32;
+  return multipliesFloats && elementDType(op->getResult(0).getType()) == DType::f32 && wasBf16(right) &&
+         (widened(right) || widened(left));
 }
 
 }  // namespace
