@@ -150,27 +150,20 @@ NativeResult lowerTensorProduct(GpuLowering& l, mlir::Operation& op, ProductForm
   return l.status;
 }
 
-/// Bf16 whose sum is an f32, as f32. Each is also multiplied by infinities, which zeros would turn into NaNs: instead
-/// of zeros, the later parts of a number are too small to change a product of f32, and those of infinities and NaNs are
-/// the same again.
-std::vector<Reg> partsOf(Builder& b, Reg value, int parts) {
+/// Takes the upper bf16 of an f32, as f32, and leaves the rest of it. Both are multiplied by infinities, which a zero
+/// would turn into NaNs: the rest of a number therefore contains 2^-30 of it, too little to change a product of f32.
+/// The rest of an infinity or NaN is the same again.
+Reg takeBf16(Builder& b, Reg& value) {
   constexpr uint32_t kUpperHalf = 0xffff0000;
-  constexpr double kSmall = 0x1p-126, kLeast = 0x1p-100;  // below this, parts may be zero
   const auto number = [&](double x) { return llvm::ConstantFP::get(b.getFloatTy(), x); };
-  Reg size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
-  Reg isFinite = b.CreateFCmpOLT(size, llvm::ConstantFP::getInfinity(b.getFloatTy()));
-  Reg none = b.CreateSelect(b.CreateFCmpOGE(size, number(kLeast)),
-                            b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(kSmall), value), number(0));
-  std::vector<Reg> made;
-  for (Reg rest = value; static_cast<int>(made.size()) + 1 < parts;) {
-    Reg upper =
-        b.CreateBitCast(b.CreateAnd(b.CreateBitCast(rest, b.getInt32Ty()), b.getInt32(kUpperHalf)), b.getFloatTy());
-    made.push_back(b.CreateSelect(isFinite, upper, value));
-    Reg left = b.CreateFSub(rest, upper);  // exact
-    rest = b.CreateSelect(b.CreateFCmpOEQ(left, number(0)), none, left);
-    if (static_cast<int>(made.size()) + 1 == parts) made.push_back(b.CreateSelect(isFinite, rest, value));
-  }
-  return made;
+  Reg bits = b.CreateAnd(b.CreateBitCast(value, b.getInt32Ty()), b.getInt32(kUpperHalf));
+  Reg upper = b.CreateBitCast(bits, b.getFloatTy());
+  Reg isFinite = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value),
+                                 llvm::ConstantFP::getInfinity(b.getFloatTy()));
+  Reg left = b.CreateFSub(value, upper);  // exact
+  Reg rest = b.CreateIntrinsic(llvm::Intrinsic::fma, {b.getFloatTy()}, {value, number(0x1p-30), left});
+  value = b.CreateSelect(isFinite, rest, value);
+  return upper;
 }
 
 /// Computes the fragments of a left operand from values in registers.
@@ -201,13 +194,11 @@ NativeResult leftFromRegisters(GpuLowering& l, mlir::Value lhs, const ProductTil
   }
   // A fragment of 16 rows × 16 along K consists of two fragments of sums; each has two neighbours of the rows 0 … 7,
   // then two of the rows 8 … 15. A word contains two neighbours.
-  std::vector<std::vector<Reg>> parts;  // of each element
-  for (Reg e : elements) parts.push_back(tile.parts == 1 ? std::vector{e} : partsOf(b, e, tile.parts));
-  for (size_t part = 0; part < static_cast<size_t>(tile.parts); ++part) {
-    const auto word = [&](size_t first) {
-      return l.device.packed(b, parts[first][part], parts[first + 1][part], tile.dtype);
-    };
-    for (size_t i = 0; i + 8 <= elements.size(); i += 8)
+  for (int part = 1; part <= tile.parts; ++part) {
+    std::vector<Reg> taken;
+    for (Reg& e : elements) taken.push_back(part < tile.parts ? takeBf16(b, e) : e);
+    const auto word = [&](size_t first) { return l.device.packed(b, taken[first], taken[first + 1], tile.dtype); };
+    for (size_t i = 0; i + 8 <= taken.size(); i += 8)
       p.left.push_back({word(i), word(i + 2), word(i + 4), word(i + 6)});
   }
   return {};
