@@ -16,9 +16,10 @@ inline constexpr float kMasked = -std::numeric_limits<float>::infinity();
 inline constexpr float kNegligible = -100;
 
 /// The power of 2 of each exponent, f32 and at most about 0; those that are negligible become 0 if `masks`, since
-/// masked keys weigh 0, and otherwise 2^kNegligible, which is cheaper.
+/// masked keys weigh 0, and otherwise 2^kNegligible, which is cheaper. On GPUs, whose instruction takes any exponent,
+/// they may stay as they are.
 inline Array weights_of(const Array& exponents, bool masks) {
-  return exp2(where(exponents < kNegligible, masks ? kMasked : kNegligible, exponents));
+  return exp2(where(exponents < kNegligible, masks ? kMasked : kNegligible, exponents), {.atol = 0x1p-100});
 }
 
 }  // namespace smalti::kernels

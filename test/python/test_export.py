@@ -1,6 +1,7 @@
 """Exports: jaxlib reads them, and they say which line of the user's source an op comes from, as JAX's own modules do."""
 
 import inspect
+import pathlib
 import re
 import subprocess
 
@@ -70,6 +71,18 @@ def test_sj6_exports_are_read_by_jaxlib_and_again(smalti, module, tmp_path):
     again = tmp_path / "again.mlir"
     again.write_text(text)
     assert exported(smalti, again) == text
+
+
+def test_a_bare_kernel_becomes_a_program_with_the_given_arrays(smalti, tmp_path):
+    """A Mosaic module does not say how large its arrays are: the command line does."""
+    kernel = pathlib.Path(__file__).parents[1] / "data/gpu/attention.mlir"
+    queries, keys = "bf16[1,2,128,64]", "bf16[1,2,256,64]"
+    command = [smalti, "export", "--format", "stablehlo", kernel, "--in", queries, "--in", keys, "--in", keys]
+    done = subprocess.run([*command, "--out-shape", queries], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "(tensor<1x2x128x64xbf16>, tensor<1x2x256x64xbf16>, tensor<1x2x256x64xbf16>) -> tensor<1x2x128x64xbf16>" in done.stdout
+    without = subprocess.run(command, capture_output=True, text=True)
+    assert without.returncode == 2 and "SM1012" in without.stderr
 
 
 def test_exported_linear_algebra_is_read_by_jaxlib_and_again(smalti, tmp_path):

@@ -41,6 +41,23 @@ def test_attention_is_in_registers_before_sm_90(run, kernel, products, gpu):
     assert ptx.count("shfl.sync.bfly") == products // 2 * 8, "the maximum and the sum of two rows, among four threads"
 
 
+def test_negligible_weights_need_not_be_replaced(run, tmp_path):
+    """Exponents below -100 stay as they are, if the kernel says that the difference does not matter."""
+    exact = (ROOT / "test/data/gpu/attention.mlir").read_text()
+    scores = r"(math\.exp2 %\d+) (: vector<64x128xf32>)"
+    assert len(re.findall(scores, exact)) == 1
+    tolerant = tmp_path / "tolerant.mlir"
+    tolerant.write_text(re.sub(scores, rf"\1 {{tolerance = array<f64: {2**-100}, 0.0>}} \2", exact))
+    floors = []
+    for module in ROOT / "test/data/gpu/attention.mlir", tolerant:
+        floors.append(run("show", module, *ATTENTION, "--target", "cuda:h100", "--stage", "ptx").stdout.count("setp.lt"))
+        done = run("run", module, *ATTENTION, "--fill", "random", "--seed", "2", "--target", "cuda-host:sm_90a", "--out", f"out{len(floors)}")
+        assert done.returncode == 0, done.stderr
+    assert floors[0] - floors[1] == 64, floors
+    expected, got = (bf16_array(tmp_path / f"out{i}" / "out0.npy") for i in (1, 2))
+    np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-9)
+
+
 @pytest.mark.parametrize("gpu", ["sm_80", "sm_89", "sm_90a"])
 def test_exact_attention_of_f32_is_in_registers(run, gpu):
     """Multiply-adds of threads, which take weights from their neighbours: of two rows and 64 keys."""
@@ -81,6 +98,8 @@ def test_attention_of_jax_is_in_registers(run, tmp_path, kernel, gpu):
         ptx = run("show", *arguments, "--target", f"cuda:{gpu}", "--stage", "ptx").stdout
         from_registers = len(re.findall(r"wgmma\.mma_async\S+ \{[^}]*\}, \{[^}]*\},", ptx))
         assert from_registers == 128 // 16 * (3 if kernel == "splash_attention" else 1), "of 128 keys, 16 at a time"
+        # Weights that are rounded to bf16 are powers of 2 of one product; splash attention keeps them in f32.
+        assert (ptx.count("fma.rn.f32") < ptx.count("ex2.approx")) == (kernel == "flash_attention_causal")
     for target in ("interpret", f"cuda-host:{gpu}"):
         done = run("run", *arguments, "--fill", "random", "--seed", "3", "--target", target, "--out", target)
         assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "smalti/operand.h"
+#include "smalti/tolerance.h"
 
 namespace smalti {
 
@@ -35,6 +36,9 @@ Array integer_pow(const Operand& x, int exponent);
 /// Within 2.5 ulp, as all functions of f32 below (docs/values.md); integers in f32.
 Array exp(const Operand& x);
 Array exp2(const Operand& x);
+/// With less exact results, where a kernel's native code is faster then; outside kernels exact.
+Array exp(const Operand& x, Tolerance);
+Array exp2(const Operand& x, Tolerance);
 /// exp(x) - 1 without loss near 0. Outside kernels: a TPU core has no such instruction.
 Array expm1(const Operand& x);
 Array log(const Operand& x);    ///< natural; -inf of 0, NaN of negative numbers

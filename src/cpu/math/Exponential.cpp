@@ -1,4 +1,7 @@
-// exp, exp2, expm1, tanh: x = n ln2 + r with |r| ≤ ln2/2, and a polynomial in r; shorter ones by tables.
+// exp, exp2, expm1, tanh: x = n ln2 + r with |r| ≤ ln2/2, and a polynomial in r; shorter ones by tables, or with less
+// exact results.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -32,6 +35,8 @@ Lanes halfOfPower(Lanes rounded) { return floatOf(bitsOf(rounded) << 23); }
 /// Below these the results round to 0, as masked scores do. Some processors stop for hundreds of cycles where a result
 /// is denormal, also for 0: avoid such inputs where possible.
 constexpr double kMinExpArgument = -104, kMinExp2Argument = -151;
+/// Below these they may be denormal.
+constexpr double kMinNormalExpArgument = -86, kMinNormalExp2Argument = -124;
 
 /// 2^n of half of `twice`. Where `isSmall`, n may be below -125: there by way of 2^64 times the value, so that
 /// denormals are rounded once.
@@ -85,7 +90,7 @@ Lanes exp(Lanes operand) {
   const Reduced reduced = reduce(x);
   const Lanes r = reduced.remainder;
   const Lanes twice = fma(fma(polynomial(r, kExpm1), r, 1.0), r + r, 2.0);
-  return scaled(twice, reduced.rounded, x < -86.0, x <= kMinExpArgument);
+  return scaled(twice, reduced.rounded, x < kMinNormalExpArgument, x <= kMinExpArgument);
 }
 
 Lanes exp2ByTable(llvm::ArrayRef<Lanes> operands) {
@@ -94,21 +99,17 @@ Lanes exp2ByTable(llvm::ArrayRef<Lanes> operands) {
   return powerOf32nds(rounded, n, polynomial(f, kExp2Piece) * f, x < kMinExp2Argument);
 }
 
-/// Below it results may be denormal.
-constexpr double kMinNormalExp2Argument = -124;
-
-/// What a value can be besides NaN.
-enum class Range : uint8_t {
-  any,
-  normal,       ///< at least kMinNormalExp2Argument
-  normalOrZero  ///< or -∞: the result is 0
+/// A value that replaces those that are less than a bound: select(x < bound, other, x).
+struct Floor {
+  Lanes x;
+  double bound, other;
+  bool isOrdered;  ///< NaN stays NaN
 };
 
-/// Kernels replace arguments whose results are negligible: select(x < bound, other, x).
-Range rangeOf(Lanes x) {
-  auto* selected = llvm::dyn_cast<llvm::SelectInst>(x.value());
+std::optional<Floor> floorOf(Lanes value) {
+  auto* selected = llvm::dyn_cast<llvm::SelectInst>(value.value());
   auto* compared = selected ? llvm::dyn_cast<llvm::FCmpInst>(selected->getCondition()) : nullptr;
-  if (!compared || compared->getOperand(0) != selected->getFalseValue()) return Range::any;
+  if (!compared || compared->getOperand(0) != selected->getFalseValue()) return std::nullopt;
   const auto predicate = compared->getPredicate();
   const auto numberOf = [](llvm::Value* v) -> std::optional<double> {
     const auto* constant = llvm::dyn_cast<llvm::Constant>(v);
@@ -118,10 +119,24 @@ Range rangeOf(Lanes x) {
     return number->getValueAPF().convertToFloat();
   };
   const auto bound = numberOf(compared->getOperand(1)), other = numberOf(selected->getTrueValue());
-  const bool less = predicate == llvm::CmpInst::FCMP_OLT || predicate == llvm::CmpInst::FCMP_ULT;
-  if (!less || !bound || !other || !(*bound >= kMinNormalExp2Argument)) return Range::any;
-  if (*other >= kMinNormalExp2Argument) return Range::normal;
-  return *other == -std::numeric_limits<double>::infinity() ? Range::normalOrZero : Range::any;
+  const bool isOrdered = predicate == llvm::CmpInst::FCMP_OLT;
+  if ((!isOrdered && predicate != llvm::CmpInst::FCMP_ULT) || !bound || !other) return std::nullopt;
+  return Floor{{value.code(), selected->getFalseValue()}, *bound, *other, isOrdered};
+}
+
+/// What a value can be besides NaN.
+enum class Range : uint8_t {
+  any,
+  normal,       ///< at least kMinNormalExp2Argument
+  normalOrZero  ///< or -∞: the result is 0
+};
+
+/// Kernels replace arguments whose results are negligible.
+Range rangeOf(Lanes x) {
+  const auto floor = floorOf(x);
+  if (!floor || !(floor->bound >= kMinNormalExp2Argument)) return Range::any;
+  if (floor->other >= kMinNormalExp2Argument) return Range::normal;
+  return floor->other == -std::numeric_limits<double>::infinity() ? Range::normalOrZero : Range::any;
 }
 
 Lanes exp2(Lanes operand) {
@@ -135,6 +150,47 @@ Lanes exp2(Lanes operand) {
   if (range == Range::any) return scaled(twice, rounded, x < kMinNormalExp2Argument, x <= kMinExp2Argument);
   const Lanes y = twice * halfOfPower(rounded);
   return range == Range::normal ? y : select(x <= kMinExp2Argument, 0.0, y);
+}
+
+/// What the shorter code below promises. Results that are less than `atol` are 0.
+constexpr Tolerance kShort{.atol = 0x1p-124, .rtol = 0x1p-17};
+
+/// 2^(n + f) for n = rounded - kRound.
+Lanes shortPower(Lanes rounded, Lanes f) { return fma(polynomial(f, kExp2Brief), f + f, 2.0) * halfOfPower(rounded); }
+
+Lanes shortExpByTable(llvm::ArrayRef<Lanes> operands) {
+  const Lanes x = operands[0];
+  const Lanes rounded = fma(x, kLog2OfE[0], kRoundTo32nds), n = rounded - kRoundTo32nds;
+  const Lanes f = fma(x, kLog2OfE[0], -n);
+  return powerOf32nds(rounded, n, polynomial(f, kExp2Piece) * f, x < kMinNormalExpArgument);
+}
+
+/// x log2(e) is rounded once, to 2^-18 at most, and log2(e) itself to less than half of that at -87.
+Lanes approximateExp(Lanes operand, Tolerance allowed) {
+  if (allowed.atol < kShort.atol || allowed.rtol < kShort.rtol) return exp(operand);
+  if (isForNvidia(operand.code())) return exp2OfNvidia(operand * kLog2OfE[0]);
+  if (hasWideLanes(operand)) return bySixteen(operand, shortExpByTable);
+  const Lanes x = atMost(atLeast(operand, kMinNormalExpArgument), 88.8);
+  const Lanes rounded = fma(x, kLog2OfE[0], kRound);
+  const Lanes y = shortPower(rounded, fma(x, kLog2OfE[0], kRound - rounded));
+  return select(operand < kMinNormalExpArgument, 0.0, y);
+}
+
+/// The value before results that are negligible were replaced by others that are.
+Lanes withoutFloor(Lanes x, double atol) {
+  const auto floor = floorOf(x);
+  const double negligible = std::log2(atol);
+  return floor && floor->isOrdered && std::max(floor->bound, floor->other) <= negligible ? floor->x : x;
+}
+
+Lanes approximateExp2(Lanes operand, Tolerance allowed) {
+  if (allowed.atol < kShort.atol) return exp2(operand);
+  if (isForNvidia(operand.code())) return exp2OfNvidia(withoutFloor(operand, allowed.atol));
+  if (hasWideLanes(operand) || allowed.rtol < kShort.rtol) return exp2(operand);
+  const bool isNormal = rangeOf(operand) == Range::normal;
+  const Lanes x = atMost(isNormal ? operand : atLeast(operand, kMinNormalExp2Argument), 128.25);
+  const Lanes rounded = x + kRound, y = shortPower(rounded, x - (rounded - kRound));
+  return isNormal ? y : select(operand < kMinNormalExp2Argument, 0.0, y);
 }
 
 Lanes expm1(Lanes operand) {
@@ -174,8 +230,14 @@ constexpr UnaryFunction kExponentialFunctions[] = {
     {"math.tanh", tanh},
 };
 
+constexpr Approximation kApproximations[] = {
+    {"math.exp", approximateExp},
+    {"math.exp2", approximateExp2},
+};
+
 }  // namespace
 
+std::span<const Approximation> approximateExponentials() { return kApproximations; }
 std::span<const UnaryFunction> exponentials() { return kExponentialFunctions; }
 
 }  // namespace smalti::cpu

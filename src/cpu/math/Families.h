@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cpu/math/Lanes.h"
+#include "smalti/tolerance.h"
 
 namespace smalti::cpu {
 
@@ -21,8 +22,14 @@ struct BinaryFunction {
   std::string_view name;
   Lanes (*emit)(Lanes, Lanes);
 };
+/// The code of a function whose results may be less exact.
+struct Approximation {
+  std::string_view name;
+  Lanes (*emit)(Lanes, Tolerance);
+};
 
 std::span<const UnaryFunction> exponentials();
+std::span<const Approximation> approximateExponentials();
 std::span<const UnaryFunction> logarithms();
 std::span<const UnaryFunction> circular();
 std::span<const UnaryFunction> inverseCircular();

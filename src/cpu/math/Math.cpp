@@ -20,9 +20,16 @@ const BinaryFunction* findBinary(std::string_view name) {
   return nullptr;
 }
 
+const Approximation* findApproximation(std::string_view name) {
+  for (const Approximation& f : approximateExponentials())
+    if (f.name == name) return &f;
+  return nullptr;
+}
+
 }  // namespace
 
-llvm::Value* emitMath(llvm::IRBuilderBase& code, std::string_view name, std::span<llvm::Value* const> operands) {
+llvm::Value* emitMath(llvm::IRBuilderBase& code, std::string_view name, std::span<llvm::Value* const> operands,
+                      Tolerance tolerance) {
   // The algorithms rely on the order of operations, so the caller's fast-math flags do not apply.
   const llvm::IRBuilderBase::FastMathFlagGuard guard(code);
   code.clearFastMathFlags();
@@ -30,6 +37,8 @@ llvm::Value* emitMath(llvm::IRBuilderBase& code, std::string_view name, std::spa
     const BinaryFunction* f = findBinary(name);
     return f ? f->emit({code, operands[0]}, {code, operands[1]}).value() : nullptr;
   }
+  if (const Approximation* f = operands.size() == 1 ? findApproximation(name) : nullptr)
+    return f->emit({code, operands[0]}, tolerance).value();
   const UnaryFunction* f = operands.size() == 1 ? findUnary(name) : nullptr;
   return f ? f->emit({code, operands[0]}).value() : nullptr;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/rewrite/AddGrid.h"
+#include "cpu/rewrite/ApproximateExponentials.h"
 #include "cpu/rewrite/DropEdgeMasks.h"
 #include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
@@ -36,6 +37,10 @@ std::optional<KernelPackage> multiplyNarrow(const KernelPackage& package, const 
   return multiplyNarrowFloats(package);
 }
 
+std::optional<KernelPackage> approximate(const KernelPackage& package, const RewriteTarget&) {
+  return approximateExponentials(package);
+}
+
 std::optional<KernelPackage> divideSingleStep(const KernelPackage& package, const RewriteTarget& target) {
   return addGrid(package, target.cores);
 }
@@ -67,6 +72,7 @@ constexpr RewritePass kPasses[] = {
     {"eliminate-lane-broadcasts", "computes values that are equal in all lanes once per row", eliminateBroadcasts},
     {"move-narrow-floats", "moves narrow floats without widening or unpacking them", moveNarrow},
     {"multiply-narrow-floats", "multiplies bf16 that a kernel has widened to f32 as bf16", multiplyNarrow, 0, true},
+    {"approximate-exponentials", "lets exponentials that are rounded to 16 bits be less exact", approximate, 0, true},
     {"add-grid", "divides a kernel without a grid into steps that threads share", divideSingleStep},
     {"retile-masked-matmul-grid",
      "drops the masks of a product's partial block, and merges its reduction into one step", retileMaskedGrid,

@@ -23,15 +23,20 @@ struct ExportArguments {
   InputArguments inputs;
 };
 
+/// The module, with the arrays of a bare kernel and parameters for GPUs if they are given.
+Result<driver::ModuleOrCase> load(const ExportArguments& arguments, const Options& options) {
+  auto module = driver::loadModuleOrCase(arguments.path);
+  if (!module) return fail(module.error());
+  if (arguments.inputs.gpuParams.empty() && (module->program || arguments.inputs.outShape.empty())) return module;
+  auto ready = prepare(arguments.path, arguments.inputs, options);
+  if (!ready) return fail(ready.error());
+  return std::move(ready->module);
+}
+
 /// Machine code, for a processor or a GPU, and the C header next to it.
 int exportCode(const Session& session, const ExportArguments& arguments) {
-  auto module = driver::loadModuleOrCase(arguments.path);
+  const auto module = load(arguments, session.options.values);
   if (!module) return session.refuse(module.error());
-  if (!arguments.inputs.gpuParams.empty() || (!module->program && !arguments.inputs.outShape.empty())) {
-    auto ready = prepare(arguments.path, arguments.inputs, session.options.values);
-    if (!ready) return session.refuse(ready.error());
-    module = std::move(ready->module);
-  }
   if (Status status = driver::requireShapes(*module); !status) return session.refuse(status.error());
   const auto kernel = chooseKernel(*module, arguments.kernel);
   if (!kernel) return session.refuse(kernel.error());
@@ -80,7 +85,7 @@ int exportModule(const Session& session, const ExportArguments& arguments) {
     return session.refuse(ok.error());
   if (arguments.format == "object" || arguments.format == "ptx" || arguments.format == "cubin")
     return exportCode(session, arguments);
-  const auto module = driver::loadModuleOrCase(arguments.path);
+  const auto module = load(arguments, session.options.values);
   if (!module) return session.refuse(module.error());
   const auto text = exported(*module, arguments, session.options.values.chip);
   if (!text) return session.refuse(text.error());

@@ -1,5 +1,6 @@
 #include "gpu/plan/Rewrites.h"
 
+#include "cpu/rewrite/ApproximateExponentials.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
@@ -36,8 +37,8 @@ std::optional<KernelPackage> foldScalars(const KernelPackage& package) {
 std::optional<KernelPackage> rewriteForGpus(const KernelPackage& package, const Architecture& architecture,
                                             const GpuParams& params) {
   std::optional<KernelPackage> now;
-  for (const auto pass :
-       {foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts, cpu::multiplyNarrowFloats, divideRows})
+  for (const auto pass : {foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts,
+                          cpu::multiplyNarrowFloats, cpu::approximateExponentials, divideRows})
     if (auto made = pass(now ? *now : package)) now = std::move(made);
   if (auto made = fitProducts(now ? *now : package, architecture, params)) now = std::move(made);
   return now;

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "eval/Elementwise.h"
+#include "ir/facts/Tolerance.h"
 #include "ir/program/TypeRules.h"
 #include "lang/cost/Cost.h"
 #include "lang/lower/DialectLowering.h"
@@ -61,10 +62,16 @@ void lowerLogistic(DialectLowering& l, const Op& op) {
   l.set(op.results[0], l.create1("arith.divf", {one, l.create1("arith.addf", {one, e}, t)}, t));
 }
 
-void lowerExp2(DialectLowering& l, const Op& op) {
+void lowerExponential(DialectLowering& l, const Op& op, std::string_view name) {
   const mlir::Value x = l.value(op.operands[0]);
-  l.set(op.results[0], l.create1("math.exp2", x, x.getType()));
+  std::vector<mlir::NamedAttribute> attributes;
+  if (const Attribute* atol = op.find("atol"))
+    attributes.push_back(
+        toleranceAttribute(l.b.getContext(), {std::get<double>(*atol), std::get<double>(*op.find("rtol"))}));
+  l.set(op.results[0], l.create1(name, x, x.getType(), attributes));
 }
+void lowerExp(DialectLowering& l, const Op& op) { lowerExponential(l, op, "math.exp"); }
+void lowerExp2(DialectLowering& l, const Op& op) { lowerExponential(l, op, "math.exp2"); }
 
 /// 1, -1, or x itself: zeros keep their sign, NaN stays.
 void lowerSign(DialectLowering& l, const Op& op) {
@@ -146,6 +153,8 @@ plain::PlainResults evaluateExp2(plain::PlainCall& call) {
   return plain::one(std::move(*result));
 }
 
+Attributes attributesOf(Tolerance t) { return {{"atol", t.atol}, {"rtol", t.rtol}}; }
+
 /// StableHLO has no exp2. JAX writes exp(log(2) * x), which is not exact at integers.
 std::vector<Array> expandExp2(const OpCall& call) {
   return {pow(Operand(full({}, 2, call.operands[0].dtype())), call.operands[0])};
@@ -207,7 +216,7 @@ constexpr OpTable kElementwiseOps{
              .batch = batchElementwise},
     OpRecord{.name = "exponential",
              .jaxName = "exp",
-             .lower = lowerDirect,
+             .lower = lowerExp,
              .cost = transcendental,
              .jvp = jvpUnary<slopes::exp>,
              .batch = batchElementwise},
@@ -444,6 +453,12 @@ Array sign(const Operand& x) { return lang::unary(lang::kElementwiseOps["sign"],
 Array square(const Operand& x) { return multiply(x, x); }
 Array exp(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["exponential"], x); }
 Array exp2(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["exp2"], x); }
+Array exp(const Operand& x, Tolerance allowed) {
+  return lang::unaryFloat(lang::kElementwiseOps["exponential"], x, lang::attributesOf(allowed));
+}
+Array exp2(const Operand& x, Tolerance allowed) {
+  return lang::unaryFloat(lang::kElementwiseOps["exp2"], x, lang::attributesOf(allowed));
+}
 Array expm1(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["exponential_minus_one"], x); }
 Array log(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["log"], x); }
 Array log1p(const Operand& x) { return lang::unaryFloat(lang::kElementwiseOps["log_plus_one"], x); }

@@ -158,10 +158,10 @@ Array unary(const OpRecord& op, const Operand& x) {
   return bind1(op, {x.array()}, x.array().type()).with_weak_type(x.array().weak_type());
 }
 
-Array unaryFloat(const OpRecord& op, const Operand& x) {
+Array unaryFloat(const OpRecord& op, const Operand& x, Attributes attributes) {
   SourceLocationScope place(x.at());
   const Array a = is_float(x.dtype()) ? x.array() : convertTo(x.array(), DType::f32);
-  return bind1(op, {a}, a.type()).with_weak_type(x.array().weak_type());
+  return bind1(op, {a}, a.type(), std::move(attributes)).with_weak_type(x.array().weak_type());
 }
 
 Array binary(const OpRecord& op, const Operand& x, const Operand& y) {

@@ -53,7 +53,7 @@ Array unary(const OpRecord& op, const Operand&);
 Array binary(const OpRecord& op, const Operand&, const Operand&);
 Array binary(const OpRecord& op, const Operand&, const Operand&, Promoted);
 /// Operands that are not floats become f32 first: exp(1) is 2.718….
-Array unaryFloat(const OpRecord& op, const Operand&);
+Array unaryFloat(const OpRecord& op, const Operand&, Attributes = {});
 [[noreturn]] void refuseDType(std::string_view op, DType, std::string_view need);
 
 }  // namespace smalti::lang

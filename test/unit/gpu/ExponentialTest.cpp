@@ -12,12 +12,13 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// The instruction is replaced by this processor's code for exp2.
-llvm::Value* expOfNvidia(llvm::IRBuilderBase& code, std::span<llvm::Value* const> operands) {
+/// The code for GPUs, whose instruction is replaced by this processor's code for exp2.
+llvm::Value* codeOfNvidia(llvm::IRBuilderBase& code, std::string_view name, std::span<llvm::Value* const> operands,
+                          Tolerance allowed = {}) {
   llvm::Module& module = *code.GetInsertBlock()->getModule();
   const llvm::Triple host = module.getTargetTriple();
   module.setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
-  llvm::Value* result = cpu::emitMath(code, "math.exp", operands);
+  llvm::Value* result = cpu::emitMath(code, name, operands, allowed);
   module.setTargetTriple(host);
   llvm::SmallVector<llvm::IntrinsicInst*, 1> calls;
   for (llvm::Instruction& i : *code.GetInsertBlock())
@@ -28,10 +29,16 @@ llvm::Value* expOfNvidia(llvm::IRBuilderBase& code, std::span<llvm::Value* const
     const llvm::IRBuilderBase::InsertPointGuard guard(code);
     code.SetInsertPoint(call);
     llvm::Value* const operand = call->getArgOperand(0);
-    call->replaceAllUsesWith(cpu::emitMath(code, "math.exp2", std::span(&operand, 1)));
+    llvm::Value* const power = cpu::emitMath(code, "math.exp2", std::span(&operand, 1));
+    if (call == result) result = power;
+    call->replaceAllUsesWith(power);
     call->eraseFromParent();
   }
   return result;
+}
+
+llvm::Value* expOfNvidia(llvm::IRBuilderBase& code, std::span<llvm::Value* const> operands) {
+  return codeOfNvidia(code, "math.exp", operands);
 }
 
 /// 2^x by this processor's code.
@@ -81,6 +88,56 @@ TEST(ExponentialOfNvidia, FollowsSpecialValues) {
   const std::vector<float> expected{kInfinity, 0, kInfinity, 0, kInfinity, 0, 1, 1, 1};
   EXPECT_EQ(std::vector(y.begin(), y.end() - 1), expected);
   EXPECT_TRUE(std::isnan(y.back()));
+}
+
+TEST(ExponentialOfNvidia, IsShorterWithATolerance) {
+  constexpr Tolerance kAllowed{.atol = 0x1p-124, .rtol = 0x1p-17};
+  const auto shortExp = [&](llvm::IRBuilderBase& code, std::span<llvm::Value* const> operands) {
+    return codeOfNvidia(code, "math.exp", operands, kAllowed);
+  };
+  std::vector<float> x;
+  for (float at = -150; at < 88.5f; at += 0x1p-10f) x.push_back(at);
+  const std::vector<float> y = computed(shortExp, x);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double exact = std::exp(static_cast<double>(x[i]));
+    ASSERT_LE(std::abs(y[i] - exact), kAllowed.atol + kAllowed.rtol * exact) << x[i];
+  }
+  EXPECT_EQ(computed(shortExp, {kInfinity, -kInfinity, 3e38f, -3e38f}),
+            (std::vector{kInfinity, 0.0f, kInfinity, 0.0f}));
+}
+
+/// select(x < bound, other, x), and 2^ of that.
+struct Floored {
+  float bound, other;
+  bool isOrdered = true;
+  Tolerance allowed = {.atol = 0x1p-100};
+
+  bool staysInTheCode() const {
+    bool stays = false;
+    computed(
+        [&](llvm::IRBuilderBase& code, std::span<llvm::Value* const> operands) {
+          llvm::Value* x = operands[0];
+          const auto number = [&](float n) { return llvm::ConstantFP::get(x->getType(), n); };
+          const auto less = isOrdered ? llvm::CmpInst::FCMP_OLT : llvm::CmpInst::FCMP_ULT;
+          llvm::Value* floor = code.CreateSelect(code.CreateFCmp(less, x, number(bound)), number(other), x);
+          llvm::Value* result = codeOfNvidia(code, "math.exp2", std::span(&floor, 1), allowed);
+          stays = !floor->use_empty();
+          return result;
+        },
+        {0});
+    return stays;
+  }
+};
+
+TEST(ExponentialOfNvidia, NegligibleArgumentsNeedNotBeReplaced) {
+  EXPECT_FALSE((Floored{-100, -100}).staysInTheCode());
+  EXPECT_FALSE((Floored{-100, -kInfinity}).staysInTheCode());
+  EXPECT_FALSE((Floored{-120, -110}).staysInTheCode());
+  EXPECT_TRUE((Floored{-99, -100}).staysInTheCode());
+  EXPECT_TRUE((Floored{-100, -99}).staysInTheCode());
+  EXPECT_TRUE((Floored{-100, -100, false}).staysInTheCode());  // replaces NaN
+  EXPECT_TRUE((Floored{-100, -100, true, {.atol = 0x1p-101}}).staysInTheCode());
+  EXPECT_TRUE((Floored{-100, -100, true, {.atol = 0x1p-101, .rtol = 1}}).staysInTheCode());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cpu/math/Math.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
+#include "ir/facts/Tolerance.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Intrinsics.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -99,7 +100,7 @@ Reg copysign(const ElementOp& e) {
 
 Reg mathFunction(const ElementOp& e) {
   const llvm::StringRef name = e.op.getName().getStringRef();
-  return roundTo(e.b, e.out, emitMath(e.b, std::string_view(name.data(), name.size()), e.operands));
+  return roundTo(e.b, e.out, emitMath(e.b, std::string_view(name.data(), name.size()), e.operands, toleranceOf(e.op)));
 }
 
 Reg reciprocal(const ElementOp& e) {

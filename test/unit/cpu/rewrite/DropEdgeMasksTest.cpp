@@ -29,20 +29,24 @@ struct Options {
   bool converted = false;  ///< the zero, from an i32, as JAX does
 };
 
-constexpr int64_t kRows = 40, kColumns = 72, kDepth = 50, kBlock = 16;
+constexpr int64_t kRows = 40, kColumns = 72, kDepth = 50, kEdgeBlock = 16;
 
 /// acc += where(k inside, x, 0) · where(k inside, y, 0), as the usual matmul.
 class MaskedMatmul {
  public:
   explicit MaskedMatmul(const Options& o)
       : o_(o),
-        k({(kRows + kBlock - 1) / kBlock, (kColumns + kBlock - 1) / kBlock, kSteps}, "parallel,parallel,arbitrary") {
+        k({(kRows + kEdgeBlock - 1) / kEdgeBlock, (kColumns + kEdgeBlock - 1) / kEdgeBlock, kSteps},
+          "parallel,parallel,arbitrary") {
     const bool whole = o.dtype[0] == 'i';
     const std::string sum = whole ? "i32" : "f32", wide = sum;
-    const Val x = k.input({.dtype = o.dtype, .array = {kRows, kDepth}, .block = {kBlock, kBlock}, .map = "%i, %k"});
-    const Val y = k.input({.dtype = o.dtype, .array = {kDepth, kColumns}, .block = {kBlock, kBlock}, .map = "%k, %j"});
-    const Val out = k.output({.dtype = sum, .array = {kRows, kColumns}, .block = {kBlock, kBlock}, .map = "%i, %j"});
-    const Val acc = k.scratch(sum, {kBlock, kBlock});
+    const Val x =
+        k.input({.dtype = o.dtype, .array = {kRows, kDepth}, .block = {kEdgeBlock, kEdgeBlock}, .map = "%i, %k"});
+    const Val y =
+        k.input({.dtype = o.dtype, .array = {kDepth, kColumns}, .block = {kEdgeBlock, kEdgeBlock}, .map = "%k, %j"});
+    const Val out =
+        k.output({.dtype = sum, .array = {kRows, kColumns}, .block = {kEdgeBlock, kEdgeBlock}, .map = "%i, %j"});
+    const Val acc = k.scratch(sum, {kEdgeBlock, kEdgeBlock});
     k.when(k.compare("eq", k.id(2), k.constant(0)), [&] { k.store(zeros(sum), acc); });
     const Val a = inside(k.load(x), 1), b = o.masksRight ? inside(k.load(y), 0) : k.load(y);
     k.store(k.binary(whole ? "arith.addi" : "arith.addf", k.load(acc), product(a, b, sum)), acc);
@@ -55,7 +59,7 @@ class MaskedMatmul {
   }
 
  private:
-  static constexpr int64_t kSteps = (kDepth + kBlock - 1) / kBlock;
+  static constexpr int64_t kSteps = (kDepth + kEdgeBlock - 1) / kEdgeBlock;
 
   /// Small whole numbers: their sums are exact in any order.
   Array numbers(const Shape& shape) const {
@@ -72,7 +76,7 @@ class MaskedMatmul {
     }
     return a;
   }
-  static std::string vectorOf(const std::string& t) { return fmt::format("vector<{0}x{0}x{1}>", kBlock, t); }
+  static std::string vectorOf(const std::string& t) { return fmt::format("vector<{0}x{0}x{1}>", kEdgeBlock, t); }
   Val op(const std::string& type, const std::string& text) {
     const Val v = k.fresh(type);
     k.raw(v.name + " = " + text);
@@ -85,7 +89,8 @@ class MaskedMatmul {
     const std::string t = vectorOf("i32");
     const Val at = op(t, fmt::format("tpu.iota {{dimensions = array<i32: {}>}} : {}", dim, t));
     if (o_.form == Form::subtracted) return at;
-    return k.binary("arith.addi", k.splat(k.binary("arith.muli", k.id(2), k.constant(kBlock)), {kBlock, kBlock}), at);
+    return k.binary("arith.addi",
+                    k.splat(k.binary("arith.muli", k.id(2), k.constant(kEdgeBlock)), {kEdgeBlock, kEdgeBlock}), at);
   }
   Val inside(Val v, int dim) {
     const std::string narrow = v.type, wide = vectorOf(o_.dtype[0] == 'i' ? "i32" : "f32");
@@ -93,11 +98,11 @@ class MaskedMatmul {
     if (converts) v = op(wide, fmt::format("arith.{} {} : {} to {}", whole ? "extsi" : "extf", v.name, narrow, wide));
     const Val at = places(dim);
     const Val end = o_.form == Form::subtracted ? k.binary("arith.subi", k.constant(static_cast<int32_t>(o_.masked)),
-                                                           k.binary("arith.muli", k.id(2), k.constant(kBlock)))
+                                                           k.binary("arith.muli", k.id(2), k.constant(kEdgeBlock)))
                                                 : k.constant(static_cast<int32_t>(o_.masked));
-    const Val ends = k.splat(end, {kBlock, kBlock}), zero = o_.converted
-                                                                ? k.splat(k.toFloat(k.constant(0)), {kBlock, kBlock})
-                                                                : zeros(whole ? "i32" : "f32", o_.otherwise);
+    const Val ends = k.splat(end, {kEdgeBlock, kEdgeBlock}),
+              zero = o_.converted ? k.splat(k.toFloat(k.constant(0)), {kEdgeBlock, kEdgeBlock})
+                                  : zeros(whole ? "i32" : "f32", o_.otherwise);
     const bool swapped = o_.form == Form::greater, opposite = o_.form == Form::notLess;
     const Val is = k.compare(swapped ? "sgt" : opposite ? "sge" : "slt", swapped ? ends : at, swapped ? at : ends);
     v = op(wide, fmt::format("arith.select {}, {}, {} : {}, {}", is.name, (opposite ? zero : v).name,

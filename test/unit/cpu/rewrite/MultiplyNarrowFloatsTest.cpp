@@ -12,7 +12,7 @@
 namespace smalti::cpu::testing {
 namespace {
 
-constexpr int64_t kRows = 16, kDepth = 64, kColumns = 32;
+constexpr int64_t kM = 16, kK = 64, kN = 32;
 
 enum class Operand : uint8_t { f32, bf16, widened, widenedThenReshaped, reshapedThenWidened };
 
@@ -53,12 +53,11 @@ Kernel product(Operand left, Operand right, bool transposed, bool usesLeft) {
     shape.insert(shape.begin(), 1);
     return Array::view({a.dtype(), shape}, a.data()).clone().value();
   };
-  const Shape lhs{kRows, kDepth}, rhs = transposed ? Shape{kColumns, kDepth} : Shape{kDepth, kColumns};
+  const Shape lhs{kM, kK}, rhs = transposed ? Shape{kN, kK} : Shape{kK, kN};
   const Val x = loaded(k, left, lhs), y = loaded(k, right, rhs);
-  const Val o = k.output({.array = {kRows, kColumns}, .space = "vmem"}),
-            twice = k.output({.array = {kRows, kDepth}, .space = "vmem"});
-  k.store(multiplied(k, x, y, transposed, k.splat(k.f32(3), {kRows, kColumns})), o);
-  const Val zero = k.splat(k.f32(0), {kRows, kDepth});
+  const Val o = k.output({.array = {kM, kN}, .space = "vmem"}), twice = k.output({.array = {kM, kK}, .space = "vmem"});
+  k.store(multiplied(k, x, y, transposed, k.splat(k.f32(3), {kM, kN})), o);
+  const Val zero = k.splat(k.f32(0), {kM, kK});
   k.store(usesLeft && left != Operand::bf16 ? k.binary("arith.addf", x, x) : zero, twice);
   return {std::move(k), {array(left, lhs), array(right, rhs)}};
 }
