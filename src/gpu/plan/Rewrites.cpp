@@ -6,6 +6,7 @@
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
 #include "gpu/plan/DivideRows.h"
 #include "gpu/plan/FitProducts.h"
+#include "gpu/plan/FuseScale.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/FoldUtils.h"
@@ -38,7 +39,7 @@ std::optional<KernelPackage> rewriteForGpus(const KernelPackage& package, const 
                                             const GpuParams& params) {
   std::optional<KernelPackage> now;
   for (const auto pass : {foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts,
-                          cpu::multiplyNarrowFloats, cpu::approximateExponentials, divideRows})
+                          cpu::multiplyNarrowFloats, cpu::approximateExponentials, fuseScale, divideRows})
     if (auto made = pass(now ? *now : package)) now = std::move(made);
   if (auto made = fitProducts(now ? *now : package, architecture, params)) now = std::move(made);
   return now;

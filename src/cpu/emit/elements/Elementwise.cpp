@@ -13,6 +13,7 @@
 #include "ir/facts/Tolerance.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Intrinsics.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace smalti::cpu {
@@ -24,8 +25,21 @@ Reg zero(Reg like) { return llvm::Constant::getNullValue(like->getType()); }
 
 // ---- floats: in f32, rounded once
 
+/// Ops that may be fused, such as a product and a sum, say so.
+bool mayContract(mlir::Operation& op) {
+  auto flags = llvm::dyn_cast<mlir::arith::ArithFastMathInterface>(op);
+  return flags &&
+         mlir::arith::bitEnumContainsAll(flags.getFastMathFlagsAttr().getValue(), mlir::arith::FastMathFlags::contract);
+}
+
 template <Reg (*F)(Builder&, Reg, Reg)>
 Reg floatBinary(const ElementOp& e) {
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(e.b);
+  if (mayContract(e.op)) {
+    llvm::FastMathFlags flags;
+    flags.setAllowContract();
+    e.b.setFastMathFlags(flags);
+  }
   return roundTo(e.b, e.out, F(e.b, e.operands[0], e.operands[1]));
 }
 Reg fadd(Builder& b, Reg x, Reg y) { return b.CreateFAdd(x, y); }
