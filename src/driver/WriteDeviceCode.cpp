@@ -16,7 +16,7 @@ Result<WrittenDeviceCode> writeDeviceCode(const KernelPackage& kernel, const std
   if (!names) return fail(std::move(names.error()));
   const auto architecture = gpu::architectureNamed(gpu);
   if (!architecture) return fail(architecture.error());
-  if (Status ok = takenByGpus(kernel, {}); !ok) return fail(std::move(ok.error()));
+  if (const auto ready = kernelForGpus(kernel, {}); !ready) return fail(ready.error());
   auto code = gpu::compileToPtx(kernel, *architecture, eval::Poison::intMin, true);
   if (!code) return fail(std::move(code.error()));
   if (code->lowered.prints) return fail(gpu::noDeviceCode("debug prints, which only Smalti can format"));

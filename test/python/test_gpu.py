@@ -46,7 +46,7 @@ def test_sm7201_says_what_is_missing(run, case):
     assert done.stderr.endswith("  help: run it with --target cpu or interpret, or write this part with other ops\n")
 
 
-@pytest.mark.parametrize("option", [["--semantics", "hlo"], ["--cores", "2"], ["--numerics", "tpu"]])
+@pytest.mark.parametrize("option", [["--semantics", "hlo"], ["--cores", "2"]])
 def test_sm7202_options_of_the_machine(run, option):
     done = run("run", CASES / "add_grid_1d", "--target", "cuda-host", *option)
     what = " ".join(option) if option[0] != "--cores" else "--cores"

@@ -5,14 +5,16 @@
 #include <string>
 
 #include "driver/Json.h"
+#include "eval/Numerics.h"
 
 namespace smalti::driver {
 
 struct CodeRequest {
   std::string processor = "host";  ///< whose code, as the target names them; "host": this machine's
   bool check = false;              ///< code as --check makes it
-  std::string argument;            ///< of the target: what follows the colon
-  std::string stage = "all";       ///< the stage that is shown: work that only other stages need may be skipped
+  Numerics numerics = Numerics::f32;
+  std::string argument;       ///< of the target: what follows the colon
+  std::string stage = "all";  ///< the stage that is shown: work that only other stages need may be skipped
 };
 
 struct CodeView {

@@ -163,6 +163,7 @@ int show(const Session& session, const ShowArguments& arguments) {
                      .kernel = arguments.kernel,
                      .request = {.processor = arguments.processor.value_or("host"),
                                  .check = session.options.values.check,
+                                 .numerics = driver::compileOptions(session.options.values).contract.numerics,
                                  .argument = argumentOf(*ofCode, session.options.values.target),
                                  .stage = arguments.stage}});
   if (!arguments.kernel.empty())

@@ -12,6 +12,7 @@
 #include "cpu/cache/CompileCache.h"
 #include "driver/target/Code.h"
 #include "driver/target/KeepLog.h"
+#include "driver/target/TpuNumerics.h"
 #include "machine/ProcessTransport.h"
 #include "machine/observers/Registry.h"
 #include "machine/runtime/Compiled.h"
@@ -19,9 +20,9 @@
 namespace smalti::driver {
 namespace {
 
-/// Contracts that only the machine supports: anything but a TPU's semantics with f32 products on one core.
+/// Contracts that only the machine supports: anything but a TPU's semantics on one core.
 bool needsMachine(const Contract& c) {
-  return c.semantics != machine::Semantics::tpu || c.cores != 1 || c.naivePipeline || c.numerics != Numerics::f32;
+  return c.semantics != machine::Semantics::tpu || c.cores != 1 || c.naivePipeline;
 }
 
 /// Native code if available, the machine for everything else.
@@ -193,9 +194,16 @@ Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPack
   auto kernel = std::make_shared<CpuKernel>(std::move(*compiled), options.contract);
   kernel->namesDevices = cpu::namesDevices(package);
   if (needsMachine(options.contract)) {
-    kernel->notNative = "only the machine has these semantics, numerics or cores";
+    kernel->notNative = "only the machine has these semantics or cores";
     return kernel;
   }
+  const bool isRounded = options.contract.numerics == Numerics::tpu;
+  const auto rounded = isRounded ? withTpuNumerics(package) : std::nullopt;
+  if (isRounded && !rounded) {
+    kernel->notNative = kOnlyMachineRounds;
+    return kernel;
+  }
+  const KernelPackage& native = rounded ? *rounded : package;
   const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
   const cpu::NativeOptions nativeOptions{.processor = processor,
                                          .poison = options.contract.poison,
@@ -203,15 +211,15 @@ Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPack
                                          .devices = options.contract.checks.empty() && kernel->namesDevices,
                                          .cache = cache.get()};
   if (!options.contract.checks.empty()) {
-    auto checked = cpu::compileChecked(package, nativeOptions);
+    auto checked = cpu::compileChecked(native, nativeOptions);
     if (!checked) return fail(std::move(checked.error()));
     kernel->checked = std::move(checked->kernel);
     kernel->notNative = checked->why.text();
   } else {
-    auto native = cpu::compileNative(package, nativeOptions);
-    if (!native) return fail(std::move(native.error()));
-    kernel->native = std::move(native->kernel);
-    kernel->notNative = native->why.text();
+    auto code = cpu::compileNative(native, nativeOptions);
+    if (!code) return fail(std::move(code.error()));
+    kernel->native = std::move(code->kernel);
+    kernel->notNative = code->why.text();
   }
   return kernel;
 }

@@ -8,6 +8,7 @@
 #include "cpu/inspect/Inspect.h"
 #include "cpu/inspect/Mca.h"
 #include "driver/target/Code.h"
+#include "driver/target/TpuNumerics.h"
 #include "driver/target/cpu/Cpu.h"
 #include "driver/target/cpu/PlanView.h"
 #include "driver/term/Style.h"
@@ -153,9 +154,15 @@ CodeView planOf(const KernelPackage& kernel, const cpu::Processor& processor, bo
 
 }  // namespace
 
-Result<CodeView> inspectCpuCode(const KernelPackage& kernel, const CodeRequest& request) {
+Result<CodeView> inspectCpuCode(const KernelPackage& package, const CodeRequest& request) {
   const auto processor = cpu::processorNamed(request.processor);
   if (!processor) return fail(processor.error());
+  const bool isRounded = request.numerics == Numerics::tpu;
+  const auto rounded = isRounded ? withTpuNumerics(package) : std::nullopt;
+  if (isRounded && !rounded)
+    return CodeView{
+        .processor = processor->name, .notNative = kOnlyMachineRounds, .text = {}, .figures = {}, .stages = {}};
+  const KernelPackage& kernel = rounded ? *rounded : package;
   if (request.stage == "plan") return planOf(kernel, *processor, request.check);
   auto measured = measure(kernel, *processor, request.check);
   if (!measured) return fail(std::move(measured.error()));

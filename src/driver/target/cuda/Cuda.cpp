@@ -80,12 +80,14 @@ GpuArgument parseGpu(std::string_view argument) {
 
 Result<std::shared_ptr<const TargetKernel>> compileForGpu(const gpu::CudaGpu& device,
                                                           const gpu::Architecture& architecture,
-                                                          const KernelPackage& package, const CompileOptions& options) {
+                                                          const KernelPackage& given, const CompileOptions& options) {
   // The machine's compiler first: it reports errors in a kernel, and device code only accepts what it accepts.
-  auto compiled = machine::compileKernel(package, options.contract.numerics);
+  auto compiled = machine::compileKernel(given, options.contract.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
   const Contract& c = options.contract;
-  if (Status ok = takenByGpus(package, c); !ok) return fail(std::move(ok.error()));
+  auto ready = kernelForGpus(given, c);
+  if (!ready) return fail(std::move(ready.error()));
+  const KernelPackage& package = *ready;
   const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
   const auto load = [&](const KernelPackage& kernel) -> Result<std::shared_ptr<const gpu::CudaKernel>> {
     auto code = gpu::cachedPtx(cache.get(), kernel, architecture, c.poison, c.checkBounds);

@@ -10,9 +10,9 @@ const Target& cudaTarget();
 /// The same code, run by this process.
 const Target& cudaHostTarget();
 
-/// Why a kernel has no code for GPUs whatever its body is: SM7201 where it names devices, SM7202 for a contract that
-/// only the machine has.
-Status takenByGpus(const KernelPackage&, const Contract&);
+/// The kernel as GPUs run it under a contract: with a TPU's numerics, if it wants them. SM7201: it names devices, or
+/// only the machine knows a TPU's numerics of an op. SM7202: only the machine has the contract.
+Result<KernelPackage> kernelForGpus(const KernelPackage&, const Contract&);
 /// For `show`.
 Result<CodeView> inspectCudaCode(const KernelPackage&, const CodeRequest&);
 

@@ -51,13 +51,14 @@ std::string launchText(const gpu::DeviceKernel& k) {
 
 }  // namespace
 
-Result<CodeView> inspectCudaCode(const KernelPackage& kernel, const CodeRequest& request) {
+Result<CodeView> inspectCudaCode(const KernelPackage& package, const CodeRequest& request) {
   const auto architecture = gpu::architectureNamed(request.argument.empty() ? kShown : request.argument);
   if (!architecture) return fail(architecture.error());
   CodeView view;
   view.processor = architecture->name;
-  if (Status ok = takenByGpus(kernel, {}); !ok) return fail(std::move(ok.error()));
-  auto code = gpu::compileToPtx(kernel, *architecture, eval::Poison::intMin, true);
+  const auto kernel = kernelForGpus(package, {.numerics = request.numerics});
+  if (!kernel) return fail(kernel.error());
+  auto code = gpu::compileToPtx(*kernel, *architecture, eval::Poison::intMin, true);
   if (!code) return fail(std::move(code.error()));
   view.text = launchText(code->lowered);
   view.figures = {{"threads", code->lowered.threads},

@@ -4,6 +4,7 @@
 
 #include "cpu/CompileSteps.h"
 #include "driver/target/KeepLog.h"
+#include "driver/target/TpuNumerics.h"
 #include "gpu/CheckedPackage.h"
 #include "gpu/NoDeviceCode.h"
 #include "gpu/host/HostKernel.h"
@@ -88,13 +89,15 @@ Result<HostArgument> parseArgument(std::string_view argument) {
   return parsed;
 }
 
-Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument& argument, const KernelPackage& package,
+Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument& argument, const KernelPackage& given,
                                                              const CompileOptions& options) {
   // The machine's compiler first: it reports errors in a kernel, and device code only accepts what it accepts.
-  auto compiled = machine::compileKernel(package, options.contract.numerics);
+  auto compiled = machine::compileKernel(given, options.contract.numerics);
   if (!compiled) return fail(std::move(compiled.error()));
   const Contract& c = options.contract;
-  if (Status ok = takenByGpus(package, c); !ok) return fail(std::move(ok.error()));
+  auto ready = kernelForGpus(given, c);
+  if (!ready) return fail(std::move(ready.error()));
+  const KernelPackage& package = *ready;
   const gpu::HostOptions hostOptions{
       .architecture = argument.architecture, .poison = c.poison, .checkBlocks = c.checkBounds};
   if (!c.checks.empty()) {
@@ -121,9 +124,8 @@ Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument&
 
 }  // namespace
 
-Status takenByGpus(const KernelPackage& package, const Contract& c) {
+Result<KernelPackage> kernelForGpus(const KernelPackage& package, const Contract& c) {
   const std::string_view option = c.semantics != machine::Semantics::tpu ? "--semantics hlo"
-                                  : c.numerics != Numerics::f32          ? "--numerics tpu"
                                   : c.naivePipeline                      ? "--naive-pipeline"
                                   : c.cores != 1                         ? "--cores"
                                                                          : "";
@@ -135,7 +137,10 @@ Status takenByGpus(const KernelPackage& package, const Contract& c) {
          .help = "omit it, or choose --target interpret"});
   if (cpu::namesDevices(package))
     return fail(gpu::noDeviceCode("a kernel that asks which device it is on, copies to another or signals it"));
-  return {};
+  if (c.numerics == Numerics::f32) return package.copy();
+  auto rounded = withTpuNumerics(package);
+  if (!rounded) return fail(gpu::noDeviceCode(kOnlyMachineRounds));
+  return std::move(*rounded);
 }
 
 const Target& cudaHostTarget() {
