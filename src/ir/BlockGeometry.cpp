@@ -54,7 +54,7 @@ int64_t BlockGeometry::numWholeBlocks(size_t d) const {
 }
 
 bool BlockGeometry::hasPartialBlock(size_t d) const {
-  return element_ || bounds_[d] == 0 || array_[d] % bounds_[d] != 0;
+  return element_ || bounds_[d] == 0 || array_[d] == 0 || array_[d] % bounds_[d] != 0;
 }
 
 Shape BlockGeometry::paddedShape() const {

@@ -446,3 +446,29 @@ def test_elements_are_accessed_by_16_bytes(run, tmp_path, dtype, elements):
     assert len(re.findall(rf"st\.global\.{vector}", done.stdout)) == per_thread, done.stdout
     assert "bar.sync" not in done.stdout
     assert ".minnctapersm 1\n" in done.stdout
+
+
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_89", "sm_90a"])
+def test_scratch_in_registers_takes_values_with_the_same_elements_per_thread(run, tmp_path, gpu):
+    """A scratch that one product is added to, and another one, with other tiles, is stored to."""
+    arrays = ["bf16[64,384]", "bf16[384,128]", "bf16[64,32]", "bf16[32,128]"]
+    inputs = [word for a in arrays for word in ("--in", a)]
+    for target in ("interpret", f"cuda-host:{gpu}"):
+        done = run("run", ROOT / "test/data/gpu/scratch_of_two_products.mlir", *inputs, "--out-shape", "f32[64,128]", "--fill", "random",
+                   "--target", target, "--out", target)
+        assert done.returncode == 0, done.stderr
+    expected, got = (np.load(tmp_path / t / "out0.npy") for t in ("interpret", f"cuda-host:{gpu}"))
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", ["0", "3", "4"])
+def test_turns_end_with_each_point_of_a_single_step(run, tmp_path, seed):
+    """Points without further steps: the next one may belong to another block of threads."""
+    arguments = [ROOT / "test/data/gpu/attention_of_single_steps.mlir", "--in", "bf16[384,128]", *["--out-shape", "f32[384,128]"] * 2]
+    assert "2 warp groups issue products in turns" in run("show", *arguments, "--target", "cuda:sm_90a").stdout
+    for target in ("interpret", "cuda-host:sm_90a"):
+        done = run("run", *arguments, "--fill", "random", "--seed", seed, "--target", target, "--out", target)
+        assert done.returncode == 0, done.stderr
+    for result in ("out0.npy", "out1.npy"):
+        expected, got = (np.load(tmp_path / t / result) for t in ("interpret", "cuda-host:sm_90a"))
+        np.testing.assert_allclose(got, expected, rtol=2**-7, atol=2**-5)

@@ -155,8 +155,6 @@ POLYNOMIALS = {
               mpf("-.5"), mpf("0.5"), 5, False),
     "kExp2Short": ("the same", cancelling(lambda f: mp.expm1(f * LN2) / f, LN2), lambda f: f * mp.power(2, -f), mpf("-.5"),
                    mpf("0.5"), 4, False),
-    "kExp2Brief": ("the same", cancelling(lambda f: mp.expm1(f * LN2) / f, LN2), lambda f: f * mp.power(2, -f), mpf("-.5"),
-                   mpf("0.5"), 3, False),
     "kExpPiece": ("(e^r - 1) / r on ±ln2/64", cancelling(lambda r: mp.expm1(r) / r, mpf(1)), lambda r: r * mp.exp(-r), -HALF / 32,
                   HALF / 32, 1, False),
     "kExp2Piece": ("(2^f - 1) / f on ±1/64", cancelling(lambda f: mp.expm1(f * LN2) / f, LN2), lambda f: f * mp.power(2, -f),

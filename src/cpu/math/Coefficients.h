@@ -31,8 +31,6 @@ inline constexpr float kExp2[] = {0x1.62e43p-1f,  0x1.ebfb94p-3f,  0x1.c6af9ep-5
                                   0x1.3b681ap-7f, 0x1.5ef4dep-10f, 0x1.17951ap-13f};
 /// the same: 9.7e-8.
 inline constexpr float kExp2Short[] = {0x1.62e42ap-1f, 0x1.ebf9a4p-3f, 0x1.c6b596p-5f, 0x1.3cf3bp-7f, 0x1.5cb894p-10f};
-/// the same: 2.8e-6.
-inline constexpr float kExp2Brief[] = {0x1.62e12cp-1f, 0x1.ec037p-3f, 0x1.c9fc94p-5f, 0x1.3a05fcp-7f};
 /// (e^r - 1) / r on ±ln2/64: 5.3e-8.
 inline constexpr float kExpPiece[] = {0x1.0000f6p0f, 0x1.fffffep-2f};
 /// (2^f - 1) / f on ±1/64: 5.3e-8.

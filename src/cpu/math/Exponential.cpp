@@ -152,11 +152,12 @@ Lanes exp2(Lanes operand) {
   return range == Range::normal ? y : select(x <= kMinExp2Argument, 0.0, y);
 }
 
-/// What the shorter code below promises. Results that are less than `atol` are 0.
+/// What the shorter code below promises: exp(x) is within 3 + |x| units in the last place. Results that are less than
+/// `atol` are 0.
 constexpr Tolerance kShort{.atol = 0x1p-124, .rtol = 0x1p-17};
 
 /// 2^(n + f) for n = rounded - kRound.
-Lanes shortPower(Lanes rounded, Lanes f) { return fma(polynomial(f, kExp2Brief), f + f, 2.0) * halfOfPower(rounded); }
+Lanes shortPower(Lanes rounded, Lanes f) { return fma(polynomial(f, kExp2Short), f + f, 2.0) * halfOfPower(rounded); }
 
 Lanes shortExpByTable(llvm::ArrayRef<Lanes> operands) {
   const Lanes x = operands[0];

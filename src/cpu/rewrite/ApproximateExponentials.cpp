@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "ir/TpuOpsElementwise.h"
 #include "ir/Types.h"
 #include "ir/facts/Tolerance.h"
-#include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -14,18 +14,10 @@
 namespace smalti::cpu {
 namespace {
 
-/// The weights of attention are compared with the row's largest, 1: 2^-124 is nothing beside it.
-constexpr Tolerance kRounded{.atol = 0x1p-124, .rtol = 0x1p-17};
+constexpr Tolerance kOfWeights{.atol = 0x1p-124, .rtol = 0x1p-17};
 
 bool isExponential(mlir::Operation& op) {
   return llvm::isa<mlir::math::ExpOp, mlir::math::Exp2Op>(op) && elementDType(op.getResult(0).getType()) == DType::f32;
-}
-
-/// Whether a relative error of the operand remains one of the result.
-bool scales(mlir::OpOperand& use) {
-  mlir::Operation* op = use.getOwner();
-  if (llvm::isa<mlir::arith::MulFOp, mlir::vector::ShapeCastOp, mlir::vector::BroadcastOp>(op)) return true;
-  return use.getOperandNumber() == 0 && llvm::isa<mlir::arith::DivFOp>(op);
 }
 
 bool isSummed(mlir::OpOperand& use) {
@@ -38,27 +30,87 @@ bool isRounded(mlir::OpOperand& use) {
   return rounding && bit_width(elementDType(rounding.getType())) <= 16;
 }
 
-bool isOnlyRounded(mlir::Operation& exponential) {
-  llvm::SetVector<mlir::Value> scaled;
-  scaled.insert(exponential.getResult(0));
-  bool roundsAny = false;
-  for (size_t i = 0; i < scaled.size(); ++i)
-    for (mlir::OpOperand& use : scaled[i].getUses()) {
-      if (scales(use))
-        scaled.insert(use.getOwner()->getResult(0));
-      else if (!isRounded(use) && !isSummed(use))
-        return false;
-      roundsAny |= isRounded(use);
-    }
-  return roundsAny;
+/// A value per row of a matrix, before it is made a column and repeated along the rows. Null: it is something else.
+mlir::Value perRow(mlir::Value v) {
+  auto repeated = v.getDefiningOp<mlir::vector::BroadcastOp>();
+  if (repeated) v = repeated.getSource();
+  const auto column = llvm::dyn_cast<mlir::VectorType>(v.getType());
+  if (!column || column.getRank() < 2 || column.getShape().back() != 1) return nullptr;
+  if (repeated && repeated.getResultVectorType().getRank() != column.getRank()) return nullptr;
+  return v;
 }
 
-std::vector<mlir::Operation*> roundedExponentials(const KernelPackage& package) {
+/// The reduction of the rows of a matrix that the value per row is. Null: it is none.
+mlir::vector::MultiDimReductionOp reductionOf(mlir::Value v, mlir::vector::CombiningKind kind, mlir::Value matrix) {
+  const mlir::Value column = perRow(v);
+  auto cast = column ? column.getDefiningOp<mlir::vector::ShapeCastOp>() : nullptr;
+  auto reduction = cast ? cast.getSource().getDefiningOp<mlir::vector::MultiDimReductionOp>() : nullptr;
+  if (!reduction || reduction.getKind() != kind || reduction.getSource() != matrix) return nullptr;
+  const auto dims = reduction.getReductionDims();
+  const int64_t rank = reduction.getSourceVectorType().getRank();
+  llvm::SmallVector<int64_t> shape(reduction.getSourceVectorType().getShape());
+  shape.back() = 1;
+  const bool isOfRows = dims.size() == 1 && dims[0] == rank - 1 && cast.getType().getShape() == llvm::ArrayRef(shape);
+  return isOfRows ? reduction : nullptr;
+}
+
+/// What has been subtracted from the exponents.
+enum class Subtracted : uint8_t {
+  other,
+  atLeastMaximum,  ///< of the row: no weight is more than 1
+  maximum          ///< some weight is 1
+};
+
+Subtracted subtractedFrom(mlir::Operation& exponential) {
+  auto difference = exponential.getOperand(0).getDefiningOp<mlir::arith::SubFOp>();
+  const mlir::Value column = difference ? perRow(difference.getRhs()) : nullptr;
+  if (!column) return Subtracted::other;
+  const auto isMaximum = [&](mlir::Value v) {
+    return reductionOf(v, mlir::vector::CombiningKind::MAXIMUMF, difference.getLhs()) != nullptr;
+  };
+  if (isMaximum(column)) return Subtracted::maximum;
+  auto larger = column.getDefiningOp<mlir::arith::MaximumFOp>();
+  return larger && llvm::any_of(larger->getOperands(), isMaximum) ? Subtracted::atLeastMaximum : Subtracted::other;
+}
+
+/// Whether the use divides the weights by their sum, or multiplies them by its reciprocal.
+bool normalizes(mlir::OpOperand& use, mlir::Value weights) {
+  mlir::Operation* op = use.getOwner();
+  const auto isSum = [&](mlir::Value v) {
+    return reductionOf(v, mlir::vector::CombiningKind::ADD, weights) != nullptr;
+  };
+  if (llvm::isa<mlir::arith::DivFOp>(op)) return use.getOperandNumber() == 0 && isSum(op->getOperand(1));
+  if (!llvm::isa<mlir::arith::MulFOp>(op)) return false;
+  const mlir::Value factor = perRow(op->getOperand(1 - use.getOperandNumber()));
+  mlir::Operation* reciprocal = factor ? factor.getDefiningOp() : nullptr;
+  if (auto quotient = llvm::dyn_cast_or_null<mlir::arith::DivFOp>(reciprocal)) return isSum(quotient.getRhs());
+  return reciprocal && llvm::isa<tpu::ReciprocalOp>(reciprocal) && isSum(reciprocal->getOperand(0));
+}
+
+bool areRoundedWeights(mlir::Operation& exponential) {
+  const Subtracted subtracted = subtractedFrom(exponential);
+  if (subtracted == Subtracted::other) return false;
+  const mlir::Value weights = exponential.getResult(0);
+  bool roundsAny = false;
+  const auto areAllowed = [&](mlir::Value v, bool isNormalized) {
+    return llvm::all_of(v.getUses(), [&](mlir::OpOperand& use) {
+      roundsAny |= isRounded(use);
+      return isRounded(use) || (!isNormalized && (isSummed(use) || normalizes(use, weights)));
+    });
+  };
+  for (mlir::OpOperand& use : weights.getUses())
+    if (normalizes(use, weights) &&
+        (subtracted != Subtracted::maximum || !areAllowed(use.getOwner()->getResult(0), true)))
+      return false;
+  return areAllowed(weights, false) && roundsAny;
+}
+
+std::vector<mlir::Operation*> roundedWeights(const KernelPackage& package) {
   std::vector<mlir::Operation*> found;
   package.kernelFunction().walk([&](mlir::Operation* op) {
-    if (!isExponential(*op) || !isOnlyRounded(*op)) return;
+    if (!isExponential(*op) || !areRoundedWeights(*op)) return;
     const Tolerance given = toleranceOf(*op);
-    if (given.atol < kRounded.atol || given.rtol < kRounded.rtol) found.push_back(op);
+    if (given.atol < kOfWeights.atol || given.rtol < kOfWeights.rtol) found.push_back(op);
   });
   return found;
 }
@@ -66,12 +118,12 @@ std::vector<mlir::Operation*> roundedExponentials(const KernelPackage& package) 
 }  // namespace
 
 std::optional<KernelPackage> approximateExponentials(const KernelPackage& package) {
-  if (roundedExponentials(package).empty()) return std::nullopt;
+  if (roundedWeights(package).empty()) return std::nullopt;
   KernelPackage made = package.copy();
-  for (mlir::Operation* op : roundedExponentials(made)) {
+  for (mlir::Operation* op : roundedWeights(made)) {
     const Tolerance given = toleranceOf(*op);
     const mlir::NamedAttribute allowed = toleranceAttribute(
-        op->getContext(), {std::max(given.atol, kRounded.atol), std::max(given.rtol, kRounded.rtol)});
+        op->getContext(), {std::max(given.atol, kOfWeights.atol), std::max(given.rtol, kOfWeights.rtol)});
     op->setAttr(allowed.getName(), allowed.getValue());
   }
   return made;

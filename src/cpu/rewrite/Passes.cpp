@@ -5,6 +5,7 @@
 #include "cpu/rewrite/AddGrid.h"
 #include "cpu/rewrite/ApproximateExponentials.h"
 #include "cpu/rewrite/DropEdgeMasks.h"
+#include "cpu/rewrite/FoldGridBounds.h"
 #include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
@@ -16,6 +17,10 @@
 
 namespace smalti::cpu {
 namespace {
+
+std::optional<KernelPackage> foldBounds(const KernelPackage& package, const RewriteTarget&) {
+  return foldGridBounds(package);
+}
 
 std::optional<KernelPackage> eliminateBroadcasts(const KernelPackage& package, const RewriteTarget&) {
   return eliminateLaneBroadcasts(package);
@@ -68,11 +73,14 @@ std::optional<KernelPackage> roundRight(const KernelPackage& package, const Rewr
 
 constexpr int kRetiling = 1;
 constexpr RewritePass kPasses[] = {
+    {"fold-grid-bounds", "replaces the bounds of grid axes, for which a kernel asks, by constants", foldBounds, 0,
+     true},
     {"multiply-without-units", "replaces products computed step by step on a matrix unit by products", multiply},
     {"eliminate-lane-broadcasts", "computes values that are equal in all lanes once per row", eliminateBroadcasts},
     {"move-narrow-floats", "moves narrow floats without widening or unpacking them", moveNarrow},
     {"multiply-narrow-floats", "multiplies bf16 that a kernel has widened to f32 as bf16", multiplyNarrow, 0, true},
-    {"approximate-exponentials", "lets exponentials that are rounded to 16 bits be less exact", approximate, 0, true},
+    {"approximate-exponentials", "lets the weights of a softmax be less exact where they are rounded to 16 bits",
+     approximate, 0, true},
     {"add-grid", "divides a kernel without a grid into steps that threads share", divideSingleStep},
     {"retile-masked-matmul-grid",
      "drops the masks of a product's partial block, and merges its reduction into one step", retileMaskedGrid,

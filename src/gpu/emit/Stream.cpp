@@ -147,7 +147,8 @@ void Stream::endTurn() {
 
 void Stream::endTurnUnlessContinued() {
   if (!plan_.turns) return;
-  if (l_.plan.runs) return endTurn();  // the next step may belong to another block of threads
+  // The next step may belong to another block of threads.
+  if (l_.plan.runs || l_.plan.grid.sharedAxes == static_cast<int>(l_.gridBounds.size())) return endTurn();
   std::vector<Reg> indices(source_.currentIndices().begin(), source_.currentIndices().end());
   indices.back() = b_.CreateAdd(indices.back(), l_.index(1));
   Reg ends = b_.getFalse();

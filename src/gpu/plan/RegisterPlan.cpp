@@ -155,6 +155,8 @@ class RegisterPlanner {
     mlir::Operation& user = *use.getOwner();
     if (isVectorStore(user)) {
       if (use.getOperandNumber() != 0 || boolAttribute(user, "add")) return false;
+      const auto kept = plan_.scratch.find(user.getOperand(1));
+      if (kept != plan_.scratch.end() && !kept->second.same(d)) return false;
       const auto segments = integersAttribute(user, "operandSegmentSizes");
       return segments.size() != 4 || segments[3] == 0;
     }

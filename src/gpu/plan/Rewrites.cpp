@@ -1,6 +1,7 @@
 #include "gpu/plan/Rewrites.h"
 
 #include "cpu/rewrite/ApproximateExponentials.h"
+#include "cpu/rewrite/FoldGridBounds.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
@@ -38,7 +39,7 @@ std::optional<KernelPackage> foldScalars(const KernelPackage& package) {
 std::optional<KernelPackage> rewriteForGpus(const KernelPackage& package, const Architecture& architecture,
                                             const GpuParams& params) {
   std::optional<KernelPackage> now;
-  for (const auto pass : {foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts,
+  for (const auto pass : {cpu::foldGridBounds, foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts,
                           cpu::multiplyNarrowFloats, cpu::approximateExponentials, fuseScale, divideRows})
     if (auto made = pass(now ? *now : package)) now = std::move(made);
   if (auto made = fitProducts(now ? *now : package, architecture, params)) now = std::move(made);

@@ -1,4 +1,4 @@
-// An exponential that is rounded to bf16 and summed may be less exact; one that is stored as f32 stays as it is.
+// The weights of a softmax that is rounded to bf16 may be less exact; exponentials that are stored as f32 stay as they are.
 // RUN: smalti-opt %s --smalti-approximate-exponentials | FileCheck %s
 
 // CHECK: math.exp %{{.*}} {tolerance = array<f64: {{[0-9.]+}}E-38, 7.62939453125E-6>} : vector<8x128xf32>
@@ -8,7 +8,12 @@ module attributes {smalti.operands = [tensor<8x128xf32>], smalti.results = [tens
     %c0 = arith.constant 0 : index
     %none = arith.constant dense<0.0> : vector<8xf32>
     %a = vector.load %x[%c0, %c0] : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>
-    %e = math.exp %a : vector<8x128xf32>
+    %lowest = arith.constant dense<0xFF800000> : vector<8xf32>
+    %r = vector.multi_reduction <maximumf>, %a, %lowest [1] : vector<8x128xf32> to vector<8xf32>
+    %m = vector.shape_cast %r : vector<8xf32> to vector<8x1xf32>
+    %maxima = vector.broadcast %m : vector<8x1xf32> to vector<8x128xf32>
+    %d = arith.subf %a, %maxima : vector<8x128xf32>
+    %e = math.exp %d : vector<8x128xf32>
     %l = vector.multi_reduction <add>, %e, %none [1] : vector<8x128xf32> to vector<8xf32>
     %column = vector.shape_cast %l : vector<8xf32> to vector<8x1xf32>
     %sums = vector.broadcast %column : vector<8x1xf32> to vector<8x128xf32>
