@@ -10,7 +10,7 @@
 #include "cpu/check/Definedness.h"
 #include "cpu/check/Masks.h"
 #include "cpu/emit/ops/HazardChecks.h"
-#include "cpu/rewrite/RetileWithoutPadding.h"
+#include "cpu/rewrite/grid/RetileWithoutPadding.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOps.h"

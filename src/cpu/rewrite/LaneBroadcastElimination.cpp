@@ -2,7 +2,7 @@
 
 #include "cpu/analysis/BoxAccess.h"
 #include "cpu/ops/ElementwiseOps.h"
-#include "cpu/rewrite/CollapseReductionAxis.h"
+#include "cpu/rewrite/grid/CollapseReductionAxis.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsShape.h"
 #include "ir/facts/Constants.h"

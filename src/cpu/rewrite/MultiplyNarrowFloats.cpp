@@ -1,6 +1,6 @@
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
 
-#include "cpu/rewrite/CollapseReductionAxis.h"
+#include "cpu/rewrite/grid/CollapseReductionAxis.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

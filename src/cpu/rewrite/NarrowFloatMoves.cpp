@@ -1,6 +1,6 @@
 #include "cpu/rewrite/NarrowFloatMoves.h"
 
-#include "cpu/rewrite/CollapseReductionAxis.h"
+#include "cpu/rewrite/grid/CollapseReductionAxis.h"
 #include "ir/TpuOpsElementwise.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/Types.h"

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "cpu/rewrite/AddGrid.h"
 #include "cpu/rewrite/ApproximateExponentials.h"
-#include "cpu/rewrite/DropEdgeMasks.h"
-#include "cpu/rewrite/FoldGridBounds.h"
 #include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
 #include "cpu/rewrite/NarrowFloatMoves.h"
-#include "cpu/rewrite/RetileMatmulGrid.h"
-#include "cpu/rewrite/RetileWithoutPadding.h"
 #include "cpu/rewrite/RoundInProducts.h"
+#include "cpu/rewrite/grid/AddGrid.h"
+#include "cpu/rewrite/grid/DropEdgeMasks.h"
+#include "cpu/rewrite/grid/FoldGridBounds.h"
+#include "cpu/rewrite/grid/RetileMatmulGrid.h"
+#include "cpu/rewrite/grid/RetileWithoutPadding.h"
 
 namespace smalti::cpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cpu/analysis/ReadsBetween.h"
 #include "cpu/ops/SkinnyProducts.h"
-#include "cpu/rewrite/CollapseReductionAxis.h"
+#include "cpu/rewrite/grid/CollapseReductionAxis.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cpu/analysis/AxisDims.h"
-#include "cpu/rewrite/SplitAxis.h"
+#include "cpu/rewrite/grid/SplitAxis.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"

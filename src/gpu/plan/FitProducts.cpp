@@ -4,7 +4,7 @@
 #include <set>
 
 #include "cpu/analysis/AxisDims.h"
-#include "cpu/rewrite/SplitAxis.h"
+#include "cpu/rewrite/grid/SplitAxis.h"
 #include "gpu/plan/RegisterPlan.h"
 #include "ir/facts/DotDimensions.h"
 

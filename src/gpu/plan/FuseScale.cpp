@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "cpu/rewrite/CollapseReductionAxis.h"
+#include "cpu/rewrite/grid/CollapseReductionAxis.h"
 #include "ir/TpuOpsMxu.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

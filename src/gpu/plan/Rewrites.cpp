@@ -1,10 +1,10 @@
 #include "gpu/plan/Rewrites.h"
 
 #include "cpu/rewrite/ApproximateExponentials.h"
-#include "cpu/rewrite/FoldGridBounds.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
+#include "cpu/rewrite/grid/FoldGridBounds.h"
 #include "gpu/plan/DivideRows.h"
 #include "gpu/plan/FitProducts.h"
 #include "gpu/plan/FuseScale.h"

@@ -1,6 +1,6 @@
 // Kernels without a grid, divided into steps that threads share.
 #include "../../LongTest.h"
-#include "cpu/rewrite/AddGrid.h"
+#include "cpu/rewrite/grid/AddGrid.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

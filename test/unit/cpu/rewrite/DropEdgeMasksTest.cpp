@@ -1,5 +1,5 @@
 // Products whose sum extends past its axis, with what lies past the end put to zero.
-#include "cpu/rewrite/DropEdgeMasks.h"
+#include "cpu/rewrite/grid/DropEdgeMasks.h"
 
 #include <bit>
 #include <cmath>

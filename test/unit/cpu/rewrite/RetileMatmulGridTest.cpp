@@ -1,5 +1,5 @@
 // Products in other steps than the kernel's own.
-#include "cpu/rewrite/RetileMatmulGrid.h"
+#include "cpu/rewrite/grid/RetileMatmulGrid.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

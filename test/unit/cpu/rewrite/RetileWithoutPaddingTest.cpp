@@ -1,5 +1,5 @@
 // Grids with partial blocks, retiled so that none is partial.
-#include "cpu/rewrite/RetileWithoutPadding.h"
+#include "cpu/rewrite/grid/RetileWithoutPadding.h"
 
 #include <bit>
 #include <cmath>

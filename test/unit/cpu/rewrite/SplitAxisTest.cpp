@@ -1,5 +1,5 @@
 // Blocks along a grid axis that are divided into parts.
-#include "cpu/rewrite/SplitAxis.h"
+#include "cpu/rewrite/grid/SplitAxis.h"
 
 #include <bit>
 #include <cstring>

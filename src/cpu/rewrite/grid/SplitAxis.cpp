@@ -1,10 +1,10 @@
-#include "cpu/rewrite/SplitAxis.h"
+#include "cpu/rewrite/grid/SplitAxis.h"
 
 #include <fmt/format.h>
 
 #include "cpu/analysis/AxisDims.h"
 #include "cpu/analysis/Parallel.h"
-#include "cpu/rewrite/ResizeAxis.h"
+#include "cpu/rewrite/grid/ResizeAxis.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsDebug.h"
 #include "ir/TpuOpsShape.h"

@@ -1,4 +1,4 @@
-#include "cpu/rewrite/ResizeAxis.h"
+#include "cpu/rewrite/grid/ResizeAxis.h"
 
 #include "cpu/analysis/AxisDims.h"
 #include "ir/KernelArguments.h"

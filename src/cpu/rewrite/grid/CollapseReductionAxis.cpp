@@ -1,4 +1,4 @@
-#include "cpu/rewrite/CollapseReductionAxis.h"
+#include "cpu/rewrite/grid/CollapseReductionAxis.h"
 
 #include "cpu/analysis/AxisDims.h"
 #include "ir/KernelArguments.h"

@@ -1,4 +1,4 @@
-#include "cpu/rewrite/AddGrid.h"
+#include "cpu/rewrite/grid/AddGrid.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 #include "base/Arithmetic.h"
 #include "cpu/analysis/AxisDims.h"
-#include "cpu/rewrite/ResizeAxis.h"
+#include "cpu/rewrite/grid/ResizeAxis.h"
 #include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
 #include "ir/TpuOpsMxu.h"
@@ -22,8 +22,6 @@ namespace {
 /// docs/performance.md names), as long as waking a thread. The step of a kernel with products computes more per byte.
 /// Chosen, not measured.
 constexpr int64_t kPartBytes = 512 << 10, kProductPartBytes = 64 << 10;
-/// The most steps per core; more would not balance the cores better. Chosen, not measured.
-constexpr int64_t kPartsPerCore = 4;
 /// Blocks have, if possible, a multiple of this many rows (whole tiles of a product), or, of a single row, of this many
 /// elements (whole cache lines). Chosen, not measured.
 constexpr int64_t kRowStep = 8, kElementStep = 1024;

@@ -1,4 +1,4 @@
-#include "cpu/rewrite/FoldGridBounds.h"
+#include "cpu/rewrite/grid/FoldGridBounds.h"
 
 #include <vector>
 

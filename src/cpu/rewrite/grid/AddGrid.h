@@ -4,11 +4,15 @@
 //   %x = vector.load %ref : vector<4096x1024xf32>                  %x = vector.load %ref : vector<1024x1024xf32>
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "ir/KernelPackage.h"
 
 namespace smalti::cpu {
+
+/// The most independent steps per core; more would not balance the cores better. Chosen, not measured.
+inline constexpr int64_t kPartsPerCore = 4;
 
 /// A kernel that computes the same in about `parts` independent steps, of rows or of another leading dimension. A
 /// kernel with one product gets one step, with axes for its rows and columns, which retileMatmulGrid divides. nullopt:

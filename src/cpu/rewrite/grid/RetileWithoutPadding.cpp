@@ -1,11 +1,11 @@
-#include "cpu/rewrite/RetileWithoutPadding.h"
+#include "cpu/rewrite/grid/RetileWithoutPadding.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "cpu/Processor.h"
 #include "cpu/analysis/AxisDims.h"
-#include "cpu/rewrite/ResizeAxis.h"
+#include "cpu/rewrite/grid/ResizeAxis.h"
 #include "ir/KernelArguments.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

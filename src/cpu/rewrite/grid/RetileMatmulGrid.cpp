@@ -1,12 +1,13 @@
-#include "cpu/rewrite/RetileMatmulGrid.h"
+#include "cpu/rewrite/grid/RetileMatmulGrid.h"
 
 #include <algorithm>
 
 #include "base/Arithmetic.h"
 #include "cpu/analysis/AxisDims.h"
 #include "cpu/analysis/Parallel.h"
-#include "cpu/rewrite/CollapseReductionAxis.h"
-#include "cpu/rewrite/ResizeAxis.h"
+#include "cpu/rewrite/grid/AddGrid.h"
+#include "cpu/rewrite/grid/CollapseReductionAxis.h"
+#include "cpu/rewrite/grid/ResizeAxis.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
 #include "ir/facts/DotDimensions.h"
@@ -21,8 +22,6 @@ namespace {
 constexpr int64_t kTile = 64, kMaxColumns = 1024;
 /// The fewest rows of a part that has all columns, provided that every core gets a part.
 constexpr int64_t kMinRows = 64;
-/// The most parts per core; more would not balance the cores better.
-constexpr int64_t kPartsPerCore = 4;
 /// Multiply-adds in f32 that are worth a part, and a core's first part.
 constexpr int64_t kPartProducts = 4 << 20, kFirstPartProducts = 1 << 20;
 

@@ -1,7 +1,7 @@
-#include "cpu/rewrite/DropEdgeMasks.h"
+#include "cpu/rewrite/grid/DropEdgeMasks.h"
 
 #include "cpu/analysis/EdgeMasks.h"
-#include "cpu/rewrite/CollapseReductionAxis.h"
+#include "cpu/rewrite/grid/CollapseReductionAxis.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
 #include "ir/Types.h"
