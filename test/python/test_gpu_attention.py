@@ -170,6 +170,16 @@ def test_gradients_of_attention_are_in_registers(run, of, gpu):
         assert len(re.findall(r"wgmma\.mma_async\S+ \{[^}]*\}, \{[^}]*\},", ptx)) == 8, "left operands in registers"
 
 
+@pytest.mark.parametrize("gpu", ["sm_80", "sm_90a"])
+def test_gradients_of_128_columns_are_in_registers(run, gpu):
+    """208 registers a thread: two sums of 128 × 128, scores, their cotangents, and weights."""
+    keys, sums = "bf16[1,2,256,128]", "f32[1,2,1,256]"
+    arrays = [word for a in [keys] * 4 + [sums] * 2 for word in ("--in", a)] + ["--out-shape", keys] * 2
+    shown = run("show", ROOT / "test/data/gpu/attention_backward_keys_of_two_chunks.mlir", *arrays, "--target", f"cuda:{gpu}").stdout
+    assert "and 0 of global memory for values, " in shown, shown
+    assert "operands of 4 products are copied ahead over the steps of the grid: " in shown, shown
+
+
 @pytest.mark.parametrize("stages, turns", [(3, 0), (4, 2)])
 def test_all_chunks_of_a_turn_fit_into_the_stages(run, tmp_path, stages, turns):
     """Here, a turn has one chunk for each of the two products with operands in registers, and two for the scores of the next

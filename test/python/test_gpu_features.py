@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, bf16_array
 
 CASES = ROOT / "test/data/cases"
 
@@ -213,3 +213,38 @@ def test_an_accumulator_may_be_written_after_the_product(run, tmp_path, before, 
         assert done.returncode == 0, done.stderr
         results.append(np.load(tmp_path / target / "out0.npy"))
     np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-4)
+
+
+def test_products_of_jax_have_no_barrier_in_their_steps(run, tmp_path):
+    """JAX loads what a store is about to replace: such loads are dropped, and the product is added to scratch in registers."""
+    jax = pytest.importorskip("jax", reason="JAX is not installed: it makes the kernel")
+    import jax.numpy as jnp
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import tpu as pltpu
+
+    def kernel(x_ref, y_ref, o_ref, sums_ref):
+        @pl.when(pl.program_id(2) == 0)
+        def begin():
+            sums_ref[...] = jnp.zeros_like(sums_ref)
+
+        sums_ref[...] += jnp.dot(x_ref[...], y_ref[...], preferred_element_type=jnp.float32)
+
+        @pl.when(pl.program_id(2) == pl.num_programs(2) - 1)
+        def end():
+            o_ref[...] = sums_ref[...].astype(o_ref.dtype)
+
+    matrix = jax.ShapeDtypeStruct((256, 256), jnp.bfloat16)
+    call = pl.pallas_call(kernel, grid=(2, 1, 2), out_shape=matrix, scratch_shapes=[pltpu.VMEM((128, 256), jnp.float32)],
+                          in_specs=[pl.BlockSpec((128, 128), lambda i, j, k: (i, k)), pl.BlockSpec((128, 256), lambda i, j, k: (k, j))],
+                          out_specs=pl.BlockSpec((128, 256), lambda i, j, k: (i, j)),
+                          compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel", "parallel", "arbitrary")))
+    module = tmp_path / "product.mlir"
+    module.write_text(jax.jit(call).trace(matrix, matrix).lower(lowering_platforms=("tpu",)).as_text())
+    shown = run("show", module, "--target", "cuda:sm_90a").stdout
+    assert "0 of global memory for values, 1 barriers\n" in shown, shown
+    for target in ("interpret", "cuda-host:sm_90a", "cuda-host:sm_80"):
+        done = run("run", module, "--fill", "random", "--target", target, "--out", target)
+        assert done.returncode == 0, done.stderr
+    expected, *got = (bf16_array(tmp_path / t / "out0.npy") for t in ("interpret", "cuda-host:sm_90a", "cuda-host:sm_80"))
+    for g in got:
+        np.testing.assert_allclose(g, expected, rtol=2**-7, atol=2**-6)

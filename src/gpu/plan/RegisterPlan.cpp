@@ -82,12 +82,14 @@ bool isWhole(mlir::Operation& op, mlir::Value ref, mlir::Type value) {
 bool isVectorLoad(mlir::Operation& op) { return llvm::isa<mlir::vector::LoadOp>(op); }
 bool isVectorStore(mlir::Operation& op) { return llvm::isa<tpu::VectorStoreOp, mlir::vector::StoreOp>(op); }
 
-/// The most registers of a thread for all values that stay in registers: half more than for the sums of one product,
-/// which is 192 of 255 with up to 256 threads. Gradients of attention with head dimension 128 need that many; ptxas
-/// then spills nothing on sm_90a and 64 to 176 bytes on sm_80. Otherwise their scores would go through memory. Scores
-/// of 256 keys with head dimension 128 need 200, of which warp groups spill 108 to 144 bytes, warps more than 1 KiB.
-int64_t mostKept(int threads, const Architecture& architecture) {
-  return mostSums(threads) * (architecture.hasWgmma ? 13 : 12) / 8;
+/// The most registers of a thread for all values that stay in registers: 208 of 255 with up to 256 threads. Gradients
+/// of attention with head dimension 128 need that many; ptxas then spills nothing on sm_90a and 64 to 176 bytes on
+/// sm_80. Otherwise their scores would go through memory. Warps have 192 if more than 96 of these change in every step,
+/// `changing`: the results of products and left operands. Scores of 256 keys with head dimension 128 need 200, of which
+/// 136 change: warp groups spill 108 to 144 bytes then, warps more than 1 KiB.
+int64_t mostKept(int64_t changing, int threads, const Architecture& architecture) {
+  const bool isWide = !architecture.hasWgmma && changing > mostSums(threads) * 3 / 4;
+  return mostSums(threads) * (isWide ? 12 : 13) / 8;
 }
 
 class RegisterPlanner {
@@ -126,8 +128,8 @@ class RegisterPlanner {
     for (const auto& [op, shape] : products) planStart(op);
     for (auto& [op, p] : plan_.products)
       p.lhsInRegisters &= p.result != ProductResult::memory && spread_.contains(op->getOperand(0));
-    if (sums() > mostKept(plan_.threads, architecture_)) keepNothing();
-    plan_.kept = sums();
+    if (scratch() + changing() > mostKept(changing(), plan_.threads, architecture_)) keepNothing();
+    plan_.kept = scratch() + changing();
     for (auto& [op, p] : plan_.products)
       if (p.lhsInRegisters) p.tile.lhsBytes = 0;
     for (const auto& [op, shape] : products)
@@ -392,17 +394,22 @@ class RegisterPlanner {
     plan_.sums[sum] = op;
   }
 
-  /// Registers of a thread for scratch, and the most at once for the results of products and left operands: in the body
-  /// and in one branch, since only one branch runs at a time.
-  int64_t sums() const {
-    int64_t kept = 0, most = 0;
-    mlir::Block* const body = &arguments_.function().getBody().front();
+  /// Registers of a thread for scratch.
+  int64_t scratch() const {
+    int64_t kept = 0;
     for (const auto& [ref, d] : plan_.scratch) kept += d.elements();
+    return kept;
+  }
+  /// The most at once for the results of products and left operands: in the body and in one branch, since only one
+  /// branch runs at a time.
+  int64_t changing() const {
+    int64_t most = 0;
+    mlir::Block* const body = &arguments_.function().getBody().front();
     llvm::DenseSet<mlir::Block*> blocks;
     for (const auto& [op, p] : plan_.products)
       if (op->getBlock() != body && blocks.insert(op->getBlock()).second)
         most = std::max(most, mostIn(*op->getBlock()));
-    return kept + mostIn(*body) + most;
+    return mostIn(*body) + most;
   }
   int64_t mostIn(mlir::Block& block) const {
     int64_t most = 0;

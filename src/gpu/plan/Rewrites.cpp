@@ -4,6 +4,7 @@
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
+#include "cpu/rewrite/grid/CollapseReductionAxis.h"
 #include "cpu/rewrite/grid/FoldGridBounds.h"
 #include "gpu/plan/DivideRows.h"
 #include "gpu/plan/FitProducts.h"
@@ -34,13 +35,26 @@ std::optional<KernelPackage> foldScalars(const KernelPackage& package) {
   return changed ? std::optional(std::move(made)) : std::nullopt;
 }
 
+/// JAX loads what a store is about to replace.
+std::optional<KernelPackage> dropUnusedLoads(const KernelPackage& package) {
+  const auto opsOf = [](const KernelPackage& p) {
+    size_t ops = 0;
+    p.kernelFunction().walk([&](mlir::Operation*) { ++ops; });
+    return ops;
+  };
+  KernelPackage made = package.copy();
+  cpu::dropUnused(made);
+  return opsOf(made) < opsOf(package) ? std::optional(std::move(made)) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<KernelPackage> rewriteForGpus(const KernelPackage& package, const Architecture& architecture,
                                             const GpuParams& params) {
   std::optional<KernelPackage> now;
-  for (const auto pass : {cpu::foldGridBounds, foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts,
-                          cpu::multiplyNarrowFloats, cpu::approximateExponentials, fuseScale, divideRows})
+  for (const auto pass :
+       {dropUnusedLoads, cpu::foldGridBounds, foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts,
+        cpu::multiplyNarrowFloats, cpu::approximateExponentials, fuseScale, divideRows})
     if (auto made = pass(now ? *now : package)) now = std::move(made);
   if (auto made = fitProducts(now ? *now : package, architecture, params)) now = std::move(made);
   return now;
