@@ -15,7 +15,7 @@ nvidia-cuda-nvdisasm). The figures are those of the innermost loop with the most
 
 The products on the tensor cores of sm_90a have limits: no spilled bytes, issue / multiply below 1, copied / blocks at most 1.05. It is an error
 if one of them exceeds these. Attention is shown with the blocks for which issue / multiply is lowest, without spilled bytes if possible; its loop
-contains the code of the last step, which divides by the sums and stores the result.
+is shown without the code of the last step, which divides by the sums and stores the result.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def rate(instruction, processor):
 
 def loops(sass):
     """The instructions between each label and the branch back to it, without the end of a tile: a part that a branch
-    skips, that does not multiply and that is longer than the rest."""
+    skips, that multiplies nothing, and that is longer than half of the rest."""
     lines, labels = [], {}
     for line in sass.splitlines():
         if m := re.match(r"\s*(\.L_\w+):", line):
@@ -89,10 +89,11 @@ def loops(sass):
         if begin > end:
             continue
         kept = set(range(begin, end + 1))
+        uses_tensor_cores = any(multiply_adds(lines[k][0]) and not lines[k][0].startswith("FFMA") for k in kept)
         for i, target in targets.items():
             skipped = set(range(i + 1, target))
-            if begin <= i < target <= end and len(skipped & kept) > len(kept) // 2 and not any(
-                    multiply_adds(lines[k][0]) for k in skipped):
+            multiplies = any(multiply_adds(lines[k][0]) and not (uses_tensor_cores and lines[k][0].startswith("FFMA")) for k in skipped)
+            if begin <= i < target <= end and len(skipped & kept) > len(kept) // 3 and not multiplies:
                 kept -= skipped
         yield [lines[k][0] for k in sorted(kept)]
 

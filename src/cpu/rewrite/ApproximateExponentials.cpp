@@ -1,10 +1,13 @@
 #include "cpu/rewrite/ApproximateExponentials.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "ir/TpuOpsElementwise.h"
+#include "ir/TpuOpsMxu.h"
 #include "ir/Types.h"
+#include "ir/facts/Constants.h"
 #include "ir/facts/Tolerance.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,9 +23,16 @@ bool isExponential(mlir::Operation& op) {
   return llvm::isa<mlir::math::ExpOp, mlir::math::Exp2Op>(op) && elementDType(op.getResult(0).getType()) == DType::f32;
 }
 
+bool reducesRows(mlir::vector::MultiDimReductionOp reduction) {
+  const auto dims = reduction.getReductionDims();
+  return dims.size() == 1 && dims[0] == reduction.getSourceVectorType().getRank() - 1;
+}
+
+/// Whether the values are summed along their rows.
 bool isSummed(mlir::OpOperand& use) {
   auto reduction = llvm::dyn_cast<mlir::vector::MultiDimReductionOp>(use.getOwner());
-  return reduction && use.getOperandNumber() == 0 && reduction.getKind() == mlir::vector::CombiningKind::ADD;
+  return reduction && use.getOperandNumber() == 0 && reduction.getKind() == mlir::vector::CombiningKind::ADD &&
+         reducesRows(reduction);
 }
 
 bool isRounded(mlir::OpOperand& use) {
@@ -45,13 +55,11 @@ mlir::vector::MultiDimReductionOp reductionOf(mlir::Value v, mlir::vector::Combi
   const mlir::Value column = perRow(v);
   auto cast = column ? column.getDefiningOp<mlir::vector::ShapeCastOp>() : nullptr;
   auto reduction = cast ? cast.getSource().getDefiningOp<mlir::vector::MultiDimReductionOp>() : nullptr;
-  if (!reduction || reduction.getKind() != kind || reduction.getSource() != matrix) return nullptr;
-  const auto dims = reduction.getReductionDims();
-  const int64_t rank = reduction.getSourceVectorType().getRank();
+  if (!reduction || reduction.getKind() != kind || reduction.getSource() != matrix || !reducesRows(reduction))
+    return nullptr;
   llvm::SmallVector<int64_t> shape(reduction.getSourceVectorType().getShape());
   shape.back() = 1;
-  const bool isOfRows = dims.size() == 1 && dims[0] == rank - 1 && cast.getType().getShape() == llvm::ArrayRef(shape);
-  return isOfRows ? reduction : nullptr;
+  return cast.getType().getShape() == llvm::ArrayRef(shape) ? reduction : nullptr;
 }
 
 /// What has been subtracted from the exponents.
@@ -65,12 +73,15 @@ Subtracted subtractedFrom(mlir::Operation& exponential) {
   auto difference = exponential.getOperand(0).getDefiningOp<mlir::arith::SubFOp>();
   const mlir::Value column = difference ? perRow(difference.getRhs()) : nullptr;
   if (!column) return Subtracted::other;
-  const auto isMaximum = [&](mlir::Value v) {
-    return reductionOf(v, mlir::vector::CombiningKind::MAXIMUMF, difference.getLhs()) != nullptr;
+  const auto maximumOf = [&](mlir::Value v) {
+    return reductionOf(v, mlir::vector::CombiningKind::MAXIMUMF, difference.getLhs());
   };
-  if (isMaximum(column)) return Subtracted::maximum;
+  if (auto reduction = maximumOf(column)) {
+    const bool isOfRow = splatFloat(reduction.getAcc()) == -std::numeric_limits<double>::infinity();
+    return isOfRow ? Subtracted::maximum : Subtracted::atLeastMaximum;
+  }
   auto larger = column.getDefiningOp<mlir::arith::MaximumFOp>();
-  return larger && llvm::any_of(larger->getOperands(), isMaximum) ? Subtracted::atLeastMaximum : Subtracted::other;
+  return larger && llvm::any_of(larger->getOperands(), maximumOf) ? Subtracted::atLeastMaximum : Subtracted::other;
 }
 
 /// Whether the use divides the weights by their sum, or multiplies them by its reciprocal.
@@ -116,6 +127,16 @@ std::vector<mlir::Operation*> roundedWeights(const KernelPackage& package) {
 }
 
 }  // namespace
+
+bool areWeights(mlir::Operation& exponential) {
+  const mlir::Value weights = exponential.getResult(0);
+  return llvm::all_of(weights.getUses(), [&](mlir::OpOperand& use) {
+    auto rounding = llvm::dyn_cast<mlir::arith::TruncFOp>(use.getOwner());
+    const bool isBf16 = rounding && elementDType(rounding.getType()) == DType::bf16;
+    const bool isOperand = llvm::isa<tpu::MatmulOp>(use.getOwner()) && use.getOperandNumber() == 0;
+    return isBf16 || isOperand || isSummed(use) || normalizes(use, weights);
+  });
+}
 
 std::optional<KernelPackage> approximateExponentials(const KernelPackage& package) {
   if (roundedWeights(package).empty()) return std::nullopt;

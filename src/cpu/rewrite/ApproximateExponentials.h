@@ -20,4 +20,9 @@ namespace smalti::cpu {
 /// sum, to which large exponents contribute little. nullopt: the kernel has none.
 std::optional<KernelPackage> approximateExponentials(const KernelPackage&);
 
+/// Whether the results of an exponential, weights of a row, are only summed along the row, rounded to bf16, the operand
+/// of a product, or divided by their sum: a factor that all weights of a row have then cancels, where their sum divides
+/// the product.
+bool areWeights(mlir::Operation& exponential);
+
 }  // namespace smalti::cpu

@@ -4,10 +4,13 @@
 #include <limits>
 #include <vector>
 
+#include "cpu/rewrite/ApproximateExponentials.h"
 #include "cpu/rewrite/grid/CollapseReductionAxis.h"
 #include "ir/TpuOpsMxu.h"
+#include "ir/facts/Constants.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 
@@ -18,17 +21,6 @@ namespace {
 /// below this up to 32, which powers of 2 and of e can take, but not much more. From here on, neighbouring scores
 /// differ by 64 or more, so that only the weights of the largest score matter.
 constexpr double kHuge = 0x1p30;
-
-/// The number that all elements are.
-std::optional<double> splatOf(mlir::Value v) {
-  while (auto broadcast = v.getDefiningOp<mlir::vector::BroadcastOp>()) v = broadcast.getSource();
-  auto constant = v.getDefiningOp<mlir::arith::ConstantOp>();
-  if (!constant) return std::nullopt;
-  if (auto number = llvm::dyn_cast<mlir::FloatAttr>(constant.getValue())) return number.getValueAsDouble();
-  auto dense = llvm::dyn_cast<mlir::DenseFPElementsAttr>(constant.getValue());
-  if (!dense || !dense.isSplat()) return std::nullopt;
-  return dense.getSplatValue<mlir::APFloat>().convertToDouble();
-}
 
 /// What the rewrite needs: the ops of the comment in the header.
 struct Scores {
@@ -54,7 +46,27 @@ bool isMaximumOfRows(mlir::vector::MultiDimReductionOp op) {
   const auto dims = op.getReductionDims();
   return op.getKind() == mlir::vector::CombiningKind::MAXIMUMF && dims.size() == 1 &&
          dims[0] == static_cast<int64_t>(shape.size()) - 1 &&
-         splatOf(op.getAcc()) == -std::numeric_limits<double>::infinity();
+         splatFloat(op.getAcc()) == -std::numeric_limits<double>::infinity();
+}
+
+/// Whether the value is an exponent of weights that are nothing beside the largest one.
+bool isNegligible(mlir::Value exponent) {
+  const auto number = splatFloat(exponent);
+  return number && *number <= -100;
+}
+
+/// Whether the differences are only exponents of weights, possibly after those that are negligible have been replaced:
+/// select(x < bound, other, x).
+bool areExponents(mlir::Value differences) {
+  return llvm::all_of(differences.getUsers(), [&](mlir::Operation* user) {
+    if (llvm::isa<mlir::math::ExpOp, mlir::math::Exp2Op>(user)) return cpu::areWeights(*user);
+    if (auto select = llvm::dyn_cast<mlir::arith::SelectOp>(user))
+      return select.getFalseValue() == differences && isNegligible(select.getTrueValue()) &&
+             areExponents(select.getResult());
+    auto compare = llvm::dyn_cast<mlir::arith::CmpFOp>(user);
+    return compare && compare.getLhs() == differences && splatFloat(compare.getRhs()) &&
+           llvm::all_of(compare->getUsers(), [](mlir::Operation* op) { return llvm::isa<mlir::arith::SelectOp>(op); });
+  });
 }
 
 std::optional<Scores> scoresOf(mlir::arith::MulFOp scaled) {
@@ -62,7 +74,7 @@ std::optional<Scores> scoresOf(mlir::arith::MulFOp scaled) {
   const auto type = llvm::dyn_cast<mlir::VectorType>(scaled.getType());
   if (!type || type.getRank() != 2 || !type.getElementType().isF32()) return std::nullopt;
   for (const unsigned side : {0, 1})
-    if (const auto scale = splatOf(scaled->getOperand(side))) {
+    if (const auto scale = splatFloat(scaled->getOperand(side))) {
       s.scale = *scale;
       s.x = scaled->getOperand(1 - side);
     }
@@ -75,7 +87,8 @@ std::optional<Scores> scoresOf(mlir::arith::MulFOp scaled) {
     else
       return std::nullopt;
   }
-  if (!s.maximum || !isMaximumOfRows(s.maximum) || !s.difference || s.difference.getLhs() != scaled.getResult())
+  if (!s.maximum || !isMaximumOfRows(s.maximum) || !s.difference || s.difference.getLhs() != scaled.getResult() ||
+      !areExponents(s.difference.getResult()))
     return std::nullopt;
   s.column = onlyUser<mlir::vector::ShapeCastOp>(s.maximum.getResult());
   if (!s.column || s.column.getType().getShape() != llvm::ArrayRef<int64_t>{type.getShape()[0], 1}) return std::nullopt;

@@ -14,9 +14,11 @@
 
 namespace smalti::gpu {
 
-/// Products of f32 that a constant in (0, 1] scales, if only their maxima by row and the differences from these are
-/// used: a softmax then takes an instruction less per score. The differences are rounded once instead of twice. Rows
-/// whose maximum is 2^30 or more get exact ones by a power of 2 as scale (see the source). nullopt: there are none.
+/// Products of f32 that a constant in (0, 1] scales, if only their maxima by row and the weights are used that the
+/// differences from these are exponents of (cpu::areWeights): a softmax then takes an instruction less per score. The
+/// differences are rounded once instead of twice, so that that of the largest score need not be 0: all weights of a row
+/// have the same factor, which cancels when they are divided by their sum. Rows whose maximum is 2^30 or more get exact
+/// ones by a power of 2 as scale (see the source). nullopt: there are none.
 std::optional<KernelPackage> fuseScale(const KernelPackage&);
 
 }  // namespace smalti::gpu

@@ -18,6 +18,16 @@ bool isZero(mlir::Value v) {
          isZero(op->getOperand(0));
 }
 
+std::optional<double> splatFloat(mlir::Value v) {
+  while (auto broadcast = v.getDefiningOp<mlir::vector::BroadcastOp>()) v = broadcast.getSource();
+  auto constant = v.getDefiningOp<mlir::arith::ConstantOp>();
+  if (!constant) return std::nullopt;
+  if (auto number = llvm::dyn_cast<mlir::FloatAttr>(constant.getValue())) return number.getValueAsDouble();
+  auto dense = llvm::dyn_cast<mlir::DenseFPElementsAttr>(constant.getValue());
+  if (!dense || !dense.isSplat()) return std::nullopt;
+  return dense.getSplatValue<mlir::APFloat>().convertToDouble();
+}
+
 std::optional<int64_t> constantIndex(mlir::Value v) {
   unsigned width = 64;  // of the narrowest type on the way: a cast to it keeps the low bits
   while (auto cast = v.getDefiningOp<mlir::arith::IndexCastOp>()) {

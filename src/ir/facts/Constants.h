@@ -10,6 +10,8 @@ namespace smalti {
 
 /// Whether the value is zero everywhere, possibly after broadcasts and conversions: +0 if it is a float.
 bool isZero(mlir::Value);
+/// The float that all elements are, possibly after broadcasts.
+std::optional<double> splatFloat(mlir::Value);
 /// An integer or index that is a constant, possibly after casts between indices and integers.
 std::optional<int64_t> constantIndex(mlir::Value);
 

@@ -1,6 +1,8 @@
 #include "cpu/emit/elements/Registers.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "cpu/emit/elements/NarrowFloats.h"
 #include "cpu/math/Nvidia.h"
@@ -82,11 +84,44 @@ Reg loadElements(Builder& b, DType t, Reg pointer, int lanes, Reg mask) {
   return fromStorage(b, t, stored);
 }
 
+namespace {
+
+/// The lanes that are alone in their group of eight among those that the mask activates; empty if it is not constant.
+std::vector<unsigned> lonelyLanes(Reg mask) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
+  const auto* type = constant ? llvm::dyn_cast<llvm::FixedVectorType>(mask->getType()) : nullptr;
+  std::vector<unsigned> lonely;
+  for (unsigned first = 0; type && first < type->getNumElements(); first += 8) {
+    std::vector<unsigned> active;
+    for (unsigned lane = first; lane < std::min(first + 8, type->getNumElements()); ++lane)
+      if (const auto* bit = constant->getAggregateElement(lane); bit && bit->isOneValue()) active.push_back(lane);
+    if (active.size() == 1) lonely.push_back(active[0]);
+  }
+  return lonely;
+}
+
+/// A masked store. LLVM 22 makes a store of one lane of a truncated vector, also if it is what is left of a wider one
+/// that it has split, a store of the lane as wide as it was before: with AVX-512, four bytes instead of one or two.
+/// Such lanes are therefore stored one by one.
+llvm::Instruction* storeActive(Builder& b, Reg stored, Reg pointer, llvm::Align align, Reg mask) {
+  const std::vector<unsigned> lonely =
+      stored->getType()->getScalarSizeInBits() < 32 ? lonelyLanes(mask) : std::vector<unsigned>();
+  llvm::Instruction* last = nullptr;
+  for (const unsigned lane : lonely) {
+    Reg at = b.CreateConstInBoundsGEP1_64(stored->getType()->getScalarType(), pointer, lane);
+    last = b.CreateAlignedStore(b.CreateExtractElement(stored, uint64_t{lane}), at, align);
+    mask = b.CreateInsertElement(mask, b.getFalse(), uint64_t{lane});
+  }
+  return last && llvm::cast<llvm::Constant>(mask)->isNullValue() ? last
+                                                                 : b.CreateMaskedStore(stored, pointer, align, mask);
+}
+
+}  // namespace
+
 llvm::Instruction* storeElements(Builder& b, DType t, Reg value, Reg pointer, int lanes, Reg mask) {
   Reg stored = toStorage(b, t, value);
   const llvm::Align align(static_cast<uint64_t>(storage_bytes(t)));
-  if (mask) return b.CreateMaskedStore(stored, pointer, align, mask);
-  return b.CreateAlignedStore(stored, pointer, align);
+  return mask ? storeActive(b, stored, pointer, align, mask) : b.CreateAlignedStore(stored, pointer, align);
 }
 
 Reg roundTo(Builder& b, DType t, Reg f32) {
