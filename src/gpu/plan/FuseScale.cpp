@@ -58,14 +58,16 @@ bool isNegligible(mlir::Value exponent) {
 /// Whether the differences are only exponents of weights, possibly after those that are negligible have been replaced:
 /// select(x < bound, other, x).
 bool areExponents(mlir::Value differences) {
+  const auto replacesNegligible = [&](mlir::Operation* user) {
+    auto select = llvm::dyn_cast<mlir::arith::SelectOp>(user);
+    return select && select.getFalseValue() == differences && isNegligible(select.getTrueValue());
+  };
   return llvm::all_of(differences.getUsers(), [&](mlir::Operation* user) {
     if (llvm::isa<mlir::math::ExpOp, mlir::math::Exp2Op>(user)) return cpu::areWeights(*user);
-    if (auto select = llvm::dyn_cast<mlir::arith::SelectOp>(user))
-      return select.getFalseValue() == differences && isNegligible(select.getTrueValue()) &&
-             areExponents(select.getResult());
+    if (replacesNegligible(user)) return areExponents(user->getResult(0));
     auto compare = llvm::dyn_cast<mlir::arith::CmpFOp>(user);
-    return compare && compare.getLhs() == differences && splatFloat(compare.getRhs()) &&
-           llvm::all_of(compare->getUsers(), [](mlir::Operation* op) { return llvm::isa<mlir::arith::SelectOp>(op); });
+    return compare && compare.getLhs() == differences && isNegligible(compare.getRhs()) &&
+           llvm::all_of(compare->getUsers(), replacesNegligible);
   });
 }
 

@@ -81,6 +81,11 @@ TEST(FuseScale, OtherScoresStay) {
   EXPECT_FALSE(isFused({.none = "0.0"})) << "the maximum is at least 0";
   EXPECT_FALSE(isFused({.floor = "-1.0"})) << "weights that are not negligible do not depend on the maximum";
   EXPECT_FALSE(isFused({.also = "%top = arith.cmpf oge, %d, %d : vector<16x128xf32>"})) << "the differences are needed";
+  EXPECT_FALSE(isFused({.also = "%other = arith.select %less, %s, %p : vector<16x128xi1>, vector<16x128xf32>"}))
+      << "the scores are needed where differences are small";
+  EXPECT_FALSE(
+      isFused({.also = "%other = arith.select %less, %repeated, %bound : vector<16x128xi1>, vector<16x128xf32>"}))
+      << "whether differences are small is needed";
   EXPECT_FALSE(isFused({.also = "%other = arith.addf %p, %p : vector<16x128xf32>"})) << "the weights are needed";
   EXPECT_FALSE(isFused({.also = "%other = arith.truncf %p : vector<16x128xf32> to vector<16x128xf16>"}))
       << "may overflow";
