@@ -32,7 +32,7 @@ bool reducesRows(mlir::vector::MultiDimReductionOp reduction) {
 bool isSummed(mlir::OpOperand& use) {
   auto reduction = llvm::dyn_cast<mlir::vector::MultiDimReductionOp>(use.getOwner());
   return reduction && use.getOperandNumber() == 0 && reduction.getKind() == mlir::vector::CombiningKind::ADD &&
-         reducesRows(reduction);
+         reducesRows(reduction) && isZero(reduction.getAcc());
 }
 
 bool isRounded(mlir::OpOperand& use) {
@@ -88,13 +88,15 @@ Subtracted subtractedFrom(mlir::Operation& exponential) {
 bool normalizes(mlir::OpOperand& use, mlir::Value weights) {
   mlir::Operation* op = use.getOwner();
   const auto isSum = [&](mlir::Value v) {
-    return reductionOf(v, mlir::vector::CombiningKind::ADD, weights) != nullptr;
+    auto reduction = reductionOf(v, mlir::vector::CombiningKind::ADD, weights);
+    return reduction && isZero(reduction.getAcc());
   };
   if (llvm::isa<mlir::arith::DivFOp>(op)) return use.getOperandNumber() == 0 && isSum(op->getOperand(1));
   if (!llvm::isa<mlir::arith::MulFOp>(op)) return false;
   const mlir::Value factor = perRow(op->getOperand(1 - use.getOperandNumber()));
   mlir::Operation* reciprocal = factor ? factor.getDefiningOp() : nullptr;
-  if (auto quotient = llvm::dyn_cast_or_null<mlir::arith::DivFOp>(reciprocal)) return isSum(quotient.getRhs());
+  if (auto quotient = llvm::dyn_cast_or_null<mlir::arith::DivFOp>(reciprocal))
+    return splatFloat(quotient.getLhs()) == 1 && isSum(quotient.getRhs());
   return reciprocal && llvm::isa<tpu::ReciprocalOp>(reciprocal) && isSum(reciprocal->getOperand(0));
 }
 

@@ -86,15 +86,17 @@ TEST(ApproximateExponentials, MayBeLessExactIfTheyAreRoundedWeights) {
 }
 
 TEST(ApproximateExponentials, StayExactElsewhere) {
+  const std::string ones = "%ones = arith.constant dense<1.0> : ROWS\n";
   for (const std::string& uses : {
-           std::string("%w = arith.mulf %e, %factor : WIDE\n"),                    // stored as f32
-           kRounds + "%w = arith.mulf %e, %factor : WIDE\n",                       // both
-           kSums,                                                                  // nothing is rounded
-           kRounds + kDivides + "%w = arith.mulf %p, %factor : WIDE\n",            // quotients in f32
-           std::string("%p = arith.mulf %e, %factor : WIDE\n") + kRoundsQuotient,  // by anything
-           std::string("%p = arith.divf %e, %factor : WIDE\n") + kRoundsQuotient,  // by anything
-           std::string("%p = arith.subf %e, %factor : WIDE\n") + kRoundsQuotient,  // cancels
-           std::string("%p = arith.divf %factor, %e : WIDE\n") + kRoundsQuotient,  // of a small one
+           ones + kRounds + "%l = vector.multi_reduction <add>, %e, %ones [1] : WIDE to ROWS\n",  // 1 more
+           std::string("%w = arith.mulf %e, %factor : WIDE\n"),                                   // stored as f32
+           kRounds + "%w = arith.mulf %e, %factor : WIDE\n",                                      // both
+           kSums,                                                                                 // nothing is rounded
+           kRounds + kDivides + "%w = arith.mulf %p, %factor : WIDE\n",                           // quotients in f32
+           std::string("%p = arith.mulf %e, %factor : WIDE\n") + kRoundsQuotient,                 // by anything
+           std::string("%p = arith.divf %e, %factor : WIDE\n") + kRoundsQuotient,                 // by anything
+           std::string("%p = arith.subf %e, %factor : WIDE\n") + kRoundsQuotient,                 // cancels
+           std::string("%p = arith.divf %factor, %e : WIDE\n") + kRoundsQuotient,                 // of a small one
            kRounds + "%k = vector.multi_reduction <maximumf>, %e, %zero [1] : WIDE to ROWS\n",
        })
     EXPECT_FALSE(approximateExponentials(kernel(uses))) << uses;
