@@ -62,7 +62,7 @@ def test_se3_attention_of_f32(run, tmp_path, target):
 
 
 def test_code_shows_the_rounded_products(run):
-    """The right numbers of passes on tensor cores: splash attention multiplies f32 weights, three bf16 each, or one."""
+    """Products of bf16 instead of f32, in the plan of native code and on tensor cores."""
     def shown(*options):
         return run("show", CASES / "flash_attention_causal_f32", *options).stdout
 
@@ -72,6 +72,7 @@ def test_code_shows_the_rounded_products(run):
 
 
 def test_splash_attention_rounds_its_weights(run, tmp_path):
+    """It keeps them in f32: three bf16 each without the option, one with it."""
     np.save(tmp_path / "next.npy", np.array([[[0, 1]]], np.int8))
     np.save(tmp_path / "mask.npy", np.array([[[1, 2]]], np.int8))
     np.save(tmp_path / "positions.npy", np.repeat(np.arange(128, dtype=np.int32)[:, None], 128, 1))
