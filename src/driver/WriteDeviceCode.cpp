@@ -16,8 +16,9 @@ Result<WrittenDeviceCode> writeDeviceCode(const KernelPackage& kernel, const std
   if (!names) return fail(std::move(names.error()));
   const auto architecture = gpu::architectureNamed(gpu);
   if (!architecture) return fail(architecture.error());
-  if (const auto ready = kernelForGpus(kernel, {}); !ready) return fail(ready.error());
-  auto code = gpu::compileToPtx(kernel, *architecture, eval::Poison::intMin, true);
+  const auto ready = kernelForGpus(kernel, {});
+  if (!ready) return fail(ready.error());
+  auto code = gpu::compileToPtx(*ready, *architecture, eval::Poison::intMin, true);
   if (!code) return fail(std::move(code.error()));
   if (code->lowered.prints) return fail(gpu::noDeviceCode("debug prints, which only Smalti can format"));
   std::string bytes = std::move(code->ptx);

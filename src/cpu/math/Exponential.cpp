@@ -9,6 +9,7 @@
 #include "cpu/math/Families.h"
 #include "cpu/math/Nvidia.h"
 #include "cpu/math/Table.h"
+#include "ir/facts/Tolerance.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -152,10 +153,6 @@ Lanes exp2(Lanes operand) {
   return range == Range::normal ? y : select(x <= kMinExp2Argument, 0.0, y);
 }
 
-/// What the shorter code below promises: exp(x) is within 3 + |x| units in the last place. Results that are less than
-/// `atol` are 0.
-constexpr Tolerance kShort{.atol = 0x1p-124, .rtol = 0x1p-17};
-
 /// 2^(n + f) for n = rounded - kRound.
 Lanes shortPower(Lanes rounded, Lanes f) { return fma(polynomial(f, kExp2Short), f + f, 2.0) * halfOfPower(rounded); }
 
@@ -168,7 +165,7 @@ Lanes shortExpByTable(llvm::ArrayRef<Lanes> operands) {
 
 /// x log2(e) is rounded once, to 2^-18 at most, and log2(e) itself to less than half of that at -87.
 Lanes approximateExp(Lanes operand, Tolerance allowed) {
-  if (allowed.atol < kShort.atol || allowed.rtol < kShort.rtol) return exp(operand);
+  if (allowed.atol < kShortExponentials.atol || allowed.rtol < kShortExponentials.rtol) return exp(operand);
   if (isForNvidia(operand.code())) return exp2OfNvidia(operand * kLog2OfE[0]);
   if (hasWideLanes(operand)) return bySixteen(operand, shortExpByTable);
   const Lanes x = atMost(atLeast(operand, kMinNormalExpArgument), 88.8);
@@ -185,9 +182,9 @@ Lanes withoutFloor(Lanes x, double atol) {
 }
 
 Lanes approximateExp2(Lanes operand, Tolerance allowed) {
-  if (allowed.atol < kShort.atol) return exp2(operand);
+  if (allowed.atol < kShortExponentials.atol) return exp2(operand);
   if (isForNvidia(operand.code())) return exp2OfNvidia(withoutFloor(operand, allowed.atol));
-  if (hasWideLanes(operand) || allowed.rtol < kShort.rtol) return exp2(operand);
+  if (hasWideLanes(operand) || allowed.rtol < kShortExponentials.rtol) return exp2(operand);
   const bool isNormal = rangeOf(operand) == Range::normal;
   const Lanes x = atMost(isNormal ? operand : atLeast(operand, kMinNormalExp2Argument), 128.25);
   const Lanes rounded = x + kRound, y = shortPower(rounded, x - (rounded - kRound));

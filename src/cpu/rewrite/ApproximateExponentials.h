@@ -15,14 +15,9 @@ namespace smalti::cpu {
 
 /// exp and exp2 of f32 exponents from which the maximum of their row, or a larger one, has been subtracted, if the
 /// results are rounded to 16 bits and otherwise only summed. Where it is the maximum of the row itself, so that a
-/// weight is 1, they may be divided by their sum before. Such a weight may be wrong by |exponent|
-/// + 3 units in the last place, and those below 2^-124 may be 0: little beside rounding, and next to nothing in the
-/// sum, to which large exponents contribute little. nullopt: the kernel has none.
+/// weight is 1, they may be divided by their sum before. Such a weight may be wrong by 3 + |exponent| units in the last
+/// place, and those below 2^-124 may be 0: little beside rounding, and next to nothing in the sum, to which large
+/// exponents contribute little. nullopt: the kernel has none.
 std::optional<KernelPackage> approximateExponentials(const KernelPackage&);
-
-/// Whether the results of an exponential, weights of a row, are only summed along the row, rounded to bf16, the operand
-/// of a product, or divided by their sum: a factor that all weights of a row have then cancels, where their sum divides
-/// the product.
-bool areWeights(mlir::Operation& exponential);
 
 }  // namespace smalti::cpu

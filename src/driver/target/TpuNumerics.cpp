@@ -28,8 +28,9 @@ void roundOperands(tpu::MatmulOp op) {
 
 }  // namespace
 
-std::optional<KernelPackage> withTpuNumerics(const KernelPackage& package) {
+std::optional<KernelPackage> withNumerics(const KernelPackage& package, Numerics numerics) {
   KernelPackage made = package.copy();
+  if (numerics == Numerics::f32) return made;
   for (const auto rewrite : {cpu::multiplyWithoutUnits, cpu::multiplyNarrowFloats})
     if (auto next = rewrite(made)) made = std::move(*next);
   bool isForTheMachine = false;

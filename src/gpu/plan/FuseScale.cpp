@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "cpu/rewrite/ApproximateExponentials.h"
+#include "cpu/analysis/RowWeights.h"
 #include "cpu/rewrite/grid/CollapseReductionAxis.h"
 #include "ir/TpuOpsMxu.h"
 #include "ir/facts/Constants.h"
@@ -38,15 +38,6 @@ struct Scores {
 template <class Op>
 Op onlyUser(mlir::Value v) {
   return v.hasOneUse() ? llvm::dyn_cast<Op>(*v.getUsers().begin()) : Op();
-}
-
-/// The maximum over the last dimension, of nothing -∞.
-bool isMaximumOfRows(mlir::vector::MultiDimReductionOp op) {
-  const auto shape = op.getSourceVectorType().getShape();
-  const auto dims = op.getReductionDims();
-  return op.getKind() == mlir::vector::CombiningKind::MAXIMUMF && dims.size() == 1 &&
-         dims[0] == static_cast<int64_t>(shape.size()) - 1 &&
-         splatFloat(op.getAcc()) == -std::numeric_limits<double>::infinity();
 }
 
 /// Whether the value is an exponent of weights that are nothing beside the largest one.
@@ -89,7 +80,7 @@ std::optional<Scores> scoresOf(mlir::arith::MulFOp scaled) {
     else
       return std::nullopt;
   }
-  if (!s.maximum || !isMaximumOfRows(s.maximum) || !s.difference || s.difference.getLhs() != scaled.getResult() ||
+  if (!s.maximum || !cpu::isMaximumOfRows(s.maximum) || !s.difference || s.difference.getLhs() != scaled.getResult() ||
       !areExponents(s.difference.getResult()))
     return std::nullopt;
   s.column = onlyUser<mlir::vector::ShapeCastOp>(s.maximum.getResult());

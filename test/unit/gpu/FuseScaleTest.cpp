@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../cpu/SpecialFloats.h"
 #include "../cpu/native/SmallProducts.h"
 #include "gpu/host/HostKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,8 +17,7 @@ namespace {
 using namespace machine::testing;
 
 constexpr int64_t kRowsOfScores = 16, kKeys = 128;
-constexpr float kInfinite = std::numeric_limits<float>::infinity(),
-                kNotANumber = std::numeric_limits<float>::quiet_NaN();
+using cpu::kInf, cpu::kNan;
 
 struct Variation {
   double scale = 0.180337;
@@ -104,7 +104,7 @@ TEST(FuseScale, QuotientsAreThoseOfTheExactScores) {
        {Variation{}, Variation{.scale = 0.125}, Variation{.scale = 1}, Variation{.scale = 0.088388}}) {
     const auto code = compileForHost(weights(v).package(), {});
     ASSERT_TRUE(code) << code.error().str();
-    for (const float special : {0.0f, 1.0f, kInfinite, -kInfinite, kNotANumber}) {
+    for (const float special : {0.0f, 1.0f, kInf, -kInf, kNan}) {
       constexpr float kRows[kRowsOfScores] = {1,     0.01f,  30,    -1000,  1e5f,  1e8f, -1e9f, 3e9f,
                                               1e12f, -1e15f, 1e20f, -1e30f, 1e37f, 0,    7e9f,  -7e9f};
       const Array a = f32Array({kRowsOfScores, 1}, [&](int64_t i) { return kRows[i]; }),
@@ -114,21 +114,21 @@ TEST(FuseScale, QuotientsAreThoseOfTheExactScores) {
       const auto scaled = [&](int64_t i, int64_t j) { return x(i, j) * static_cast<float>(v.scale); };
       // Less than, equal to, and more than the maximum of the row.
       const Array earlier = f32Array({kRowsOfScores, 1}, [&](int64_t i) {
-        return i % 4 == 0 ? -3.4e38f : i % 4 == 1 ? scaled(i, 3) : i % 4 == 2 ? std::abs(scaled(i, 7)) * 4 : -kInfinite;
+        return i % 4 == 0 ? -3.4e38f : i % 4 == 1 ? scaled(i, 3) : i % 4 == 2 ? std::abs(scaled(i, 7)) * 4 : -kInf;
       });
       const auto got = (*code)->call(std::vector{a, b, earlier}, {});
       ASSERT_TRUE(got) << got.error().str();
       const std::vector<float> p = floats(got->results[0]), sums = floats(got->results[1]), m = floats(got->results[2]);
       for (int64_t i = 0; i < kRowsOfScores; ++i) {
-        float maximum = floats(earlier)[static_cast<size_t>(i)], own = -kInfinite;
+        float maximum = floats(earlier)[static_cast<size_t>(i)], own = -kInf;
         bool isNan = false;
-        double largest = -kInfinite;
+        double largest = -kInf;
         for (int64_t j = 0; j < kKeys; ++j) {
           isNan |= std::isnan(scaled(i, j));
           own = std::max(own, scaled(i, j));
           largest = std::max(largest, static_cast<double>(x(i, j)) * static_cast<float>(v.scale));
         }
-        maximum = isNan ? kNotANumber : std::max(maximum, own);
+        maximum = isNan ? kNan : std::max(maximum, own);
         const float sum = sums[static_cast<size_t>(i)], found = m[static_cast<size_t>(i)];
         EXPECT_TRUE(found == maximum || (isNan && std::isnan(found))) << found << " instead of " << maximum;
         if (isNan || std::isinf(maximum)) {

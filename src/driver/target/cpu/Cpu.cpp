@@ -197,13 +197,11 @@ Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPack
     kernel->notNative = "only the machine has these semantics or cores";
     return kernel;
   }
-  const bool isRounded = options.contract.numerics == Numerics::tpu;
-  const auto rounded = isRounded ? withTpuNumerics(package) : std::nullopt;
-  if (isRounded && !rounded) {
+  const auto native = withNumerics(package, options.contract.numerics);
+  if (!native) {
     kernel->notNative = kOnlyMachineRounds;
     return kernel;
   }
-  const KernelPackage& native = rounded ? *rounded : package;
   const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
   const cpu::NativeOptions nativeOptions{.processor = processor,
                                          .poison = options.contract.poison,
@@ -211,12 +209,12 @@ Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPack
                                          .devices = options.contract.checks.empty() && kernel->namesDevices,
                                          .cache = cache.get()};
   if (!options.contract.checks.empty()) {
-    auto checked = cpu::compileChecked(native, nativeOptions);
+    auto checked = cpu::compileChecked(*native, nativeOptions);
     if (!checked) return fail(std::move(checked.error()));
     kernel->checked = std::move(checked->kernel);
     kernel->notNative = checked->why.text();
   } else {
-    auto code = cpu::compileNative(native, nativeOptions);
+    auto code = cpu::compileNative(*native, nativeOptions);
     if (!code) return fail(std::move(code.error()));
     kernel->native = std::move(code->kernel);
     kernel->notNative = code->why.text();

@@ -157,21 +157,19 @@ CodeView planOf(const KernelPackage& kernel, const cpu::Processor& processor, bo
 Result<CodeView> inspectCpuCode(const KernelPackage& package, const CodeRequest& request) {
   const auto processor = cpu::processorNamed(request.processor);
   if (!processor) return fail(processor.error());
-  const bool isRounded = request.numerics == Numerics::tpu;
-  const auto rounded = isRounded ? withTpuNumerics(package) : std::nullopt;
-  if (isRounded && !rounded)
+  const auto kernel = withNumerics(package, request.numerics);
+  if (!kernel)
     return CodeView{
         .processor = processor->name, .notNative = kOnlyMachineRounds, .text = {}, .figures = {}, .stages = {}};
-  const KernelPackage& kernel = rounded ? *rounded : package;
-  if (request.stage == "plan") return planOf(kernel, *processor, request.check);
-  auto measured = measure(kernel, *processor, request.check);
+  if (request.stage == "plan") return planOf(*kernel, *processor, request.check);
+  auto measured = measure(*kernel, *processor, request.check);
   if (!measured) return fail(std::move(measured.error()));
   CodeView view{
       .processor = processor->name, .notNative = measured->code.reason, .text = {}, .figures = {}, .stages = {}};
   if (!view.notNative.empty()) return view;
   view.text = summaryText(*measured);
   view.figures = figuresOf(*measured);
-  if (measured->code.report.plan) addPlan(view, kernel.name, *measured->code.report.plan, measured->rewrites);
+  if (measured->code.report.plan) addPlan(view, kernel->name, *measured->code.report.plan, measured->rewrites);
   view.stages.merge(decltype(view.stages){{"llvm", std::move(measured->code.llvm)},
                                           {"optimised", std::move(measured->code.optimised)},
                                           {"assembly", std::move(measured->code.assembly)}});

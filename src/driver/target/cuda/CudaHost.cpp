@@ -137,10 +137,9 @@ Result<KernelPackage> kernelForGpus(const KernelPackage& package, const Contract
          .help = "omit it, or choose --target interpret"});
   if (cpu::namesDevices(package))
     return fail(gpu::noDeviceCode("a kernel that asks which device it is on, copies to another or signals it"));
-  if (c.numerics == Numerics::f32) return package.copy();
-  auto rounded = withTpuNumerics(package);
-  if (!rounded) return fail(gpu::noDeviceCode(kOnlyMachineRounds));
-  return std::move(*rounded);
+  auto ready = withNumerics(package, c.numerics);
+  if (!ready) return fail(gpu::noDeviceCode(kOnlyMachineRounds));
+  return std::move(*ready);
 }
 
 const Target& cudaHostTarget() {
