@@ -20,7 +20,8 @@ struct NestContext {
     const auto at = segment.opOf.find(v);
     if (at == segment.opOf.end()) return nullptr;
     const ScheduledOp& p = segment.ops[at->second];
-    return isRematerializable(p) || inNest.contains(at->second) ? &p : nullptr;
+    if (inNest.contains(at->second)) return &p;
+    return isRematerializable(p) && !segment.materialised.contains(v) ? &p : nullptr;
   }
 };
 

@@ -15,12 +15,12 @@ Reg emitIsReciprocalAccurate(Builder& b, Reg divisor) {
 }
 
 Reg quotientByInverse(Builder& b, Reg x, Reg divisor, Reg inverse) {
-  Reg first = b.CreateFMul(x, inverse);
-  Reg rest = fma(b, first, divisor, b.CreateFNeg(x));  // exact; +0 if there is no remainder
-  // An infinite quotient, whose remainder is NaN or infinite, is not changed by a finite correction.
+  // The product may overflow although the quotient rounds to the largest number: the remainder then decides. That of an
+  // infinite or NaN dividend is infinite or NaN.
   Reg most = llvm::ConstantFP::get(x->getType(), 0x1.fffffep127);
-  rest = b.CreateMaxNum(b.CreateMinNum(rest, most), b.CreateFNeg(most));
-  return fma(b, b.CreateFNeg(rest), inverse, first);  // a zero less +0 keeps its sign
+  Reg first = b.CreateMaxNum(b.CreateMinNum(b.CreateFMul(x, inverse), most), b.CreateFNeg(most));
+  Reg rest = fma(b, first, divisor, b.CreateFNeg(x));  // exact; +0 if there is no remainder
+  return fma(b, b.CreateFNeg(rest), inverse, first);   // a zero less +0 keeps its sign
 }
 
 }  // namespace smalti::cpu

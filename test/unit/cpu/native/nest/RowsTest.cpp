@@ -133,5 +133,47 @@ TEST(Rows, OfAnyNumberAndLength) {
     }
 }
 
+/// x / y for a product with 1 / y that overflows.
+TEST(Rows, QuotientsThatRoundToTheLargestNumber) {
+  const Shape shape{8, 128};
+  const auto filled = [](const Shape& of, float value) { return f32Array(of, [=](int64_t) { return value; }); };
+  for (const auto& [x, y] : {std::pair{0x1.fffffcp127F, 0x1.fffffep-1F},
+                             {-0x1.fffffcp34F, 0x1.fffffep-94F},
+                             {0x1.fffffep127F, 0x1.fffffep-1F},
+                             {0x1.fffffep127F, .5F},
+                             {INFINITY, 3.F},
+                             {-INFINITY, 3.F}}) {
+    const auto results = same(divided(shape), {filled(shape, x), filled({shape[0], 1}, y)});
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_EQ(floats(results[0])[0], x / y) << x << " / " << y;
+  }
+}
+
+/// Of two stores, the first reads what the second overwrites; the second needs a load that is in memory by then, of
+/// memory that the first one writes elsewhere.
+TEST(Rows, AStoreDoesNotWaitForALoadThatIsInMemory) {
+  const Shape row{1, 64};
+  TextKernel k;
+  const Val x = k.input({.array = row}), o = k.output({.array = row}), last = k.output({.array = row});
+  const Val a = k.scratch("f32", row), b = k.scratch("f32", row);
+  const auto element = [&](const Val& v, int column) {
+    const Val r = k.fresh("vector<1x1xf32>");
+    k.raw(
+        fmt::format("{} = vector.extract_strided_slice {} {{offsets = [0, {}], sizes = [1, 1], strides = [1, 1]}} : {} "
+                    "to {}",
+                    r.name, v.name, column, v.type, r.type));
+    return r;
+  };
+  const std::vector<Val> start{k.constant(0), k.constant(0)};
+  for (const Val& ref : {o, last, a, b}) k.store(k.load(x), ref);
+  const Val early = wide(k, k.load(o, {1, 1}, {k.constant(0), k.constant(21)}), row);
+  const Val sum = sumOfRow(k, k.load(a), row);
+  k.store(element(k.binary("arith.subf", wide(k, element(k.load(b), 33), row), sum), 57), o,
+          {k.constant(0), k.constant(6)});
+  k.store(k.binary("arith.subf", sum, early), b, start);
+  k.store(k.load(b), last, start);
+  same(k, {counting(row)});
+}
+
 }  // namespace
 }  // namespace smalti::cpu::testing
