@@ -1,6 +1,7 @@
 #include "driver/time/ProgramTime.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "driver/time/Known.h"
 #include "driver/time/TimeParts.h"
 #include "ir/program/Exchange.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace smalti::driver {
 namespace {
@@ -91,6 +93,10 @@ class Walk {
         if (auto status = call(frame, op); !status) return fail(std::move(status.error()));
       } else if (op.name == "manual_computation") {
         if (auto status = onDevices(frame, op); !status) return fail(std::move(status.error()));
+      } else if (op.name == "while" && callsKernels(op)) {
+        if (auto status = loop(frame, op); !status) return fail(std::move(status.error()));
+      } else if (op.name == "case" && callsKernels(op)) {
+        if (auto status = branches(frame, op); !status) return fail(std::move(status.error()));
       } else {
         iciUs_ += collectiveUs(frame.function, op, devices_, chip_);
         plain(frame, op);
@@ -101,8 +107,9 @@ class Walk {
 
   void plain(Frame& frame, const Op& op) {
     follow(frame, op);
-    if (auto results = evaluateKnown(program_, frame.function, op, frame.known))
-      for (size_t i = 0; i < op.results.size(); ++i) frame.known[static_cast<size_t>(op.results[i])] = (*results)[i];
+    const auto results = evaluateKnown(program_, frame.function, op, frame.known);
+    for (size_t i = 0; i < op.results.size(); ++i)  // in a loop, also no longer known
+      frame.known[static_cast<size_t>(op.results[i])] = results ? std::optional((*results)[i]) : std::nullopt;
     std::vector<Fusions::Node> operands;
     for (const ValueId v : op.operands)
       if (frame.nodes[static_cast<size_t>(v)] >= 0) operands.push_back(frame.nodes[static_cast<size_t>(v)]);
@@ -114,6 +121,118 @@ class Walk {
       frame.nodes[static_cast<size_t>(v)] =
           op.operands.empty() ? fusions_.constant(type) : fusions_.op(op.name, operands, type, permutation);
     }
+  }
+
+  bool callsKernels(const Op& op) const {
+    return op.name == "kernel_call" ||
+           std::ranges::any_of(op.regions, [&](const Block& b) { return callsKernels(b.ops); }) ||
+           (op.name == "call" && callsKernels(program_.find(op.callee)->ops));
+  }
+  bool callsKernels(const std::vector<Op>& ops) const {
+    return std::ranges::any_of(ops, [&](const Op& op) { return callsKernels(op); });
+  }
+
+  /// What passes between iterations.
+  struct Carried {
+    std::vector<std::optional<Array>> known;
+    std::vector<FromInputs> origins;
+  };
+  Carried carried(const Frame& frame, const std::vector<ValueId>& values) const {
+    Carried made;
+    for (const ValueId v : values) {
+      made.known.push_back(frame.known[static_cast<size_t>(v)]);
+      made.origins.push_back(frame.origins[static_cast<size_t>(v)]);
+    }
+    return made;
+  }
+  /// Gives values what was carried, in memory of their own.
+  void enter(Frame& frame, const std::vector<ValueId>& values, const Carried& from) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto v = static_cast<size_t>(values[i]);
+      const ArrayType& type = frame.function.values[v];
+      frame.nodes[v] = fusions_.source(type, compact(type));
+      frame.known[v] = from.known[i];
+      frame.origins[v] = from.origins[i];
+    }
+  }
+  void need(const Frame& frame, const std::vector<ValueId>& values) {
+    for (const ValueId v : values)
+      if (const Fusions::Node node = frame.nodes[static_cast<size_t>(v)]; node >= 0) fusions_.needed(node);
+  }
+  std::optional<int64_t> numberOf(const Frame& frame, ValueId v) const {
+    const auto& known = frame.known[static_cast<size_t>(v)];
+    if (!known || known->elements() != 1) return std::nullopt;
+    int32_t number = 0;  // little-endian: a pred has one byte
+    std::memcpy(&number, known->data(), std::min<size_t>(sizeof number, static_cast<size_t>(known->bytes())));
+    return number;
+  }
+
+  /// Iteration by iteration: the time of a kernel may depend on the loop's index.
+  Status loop(Frame& frame, const Op& op) {
+    constexpr int64_t kMostIterations = 10'000;
+    const Block &condition = op.regions[0], &body = op.regions[1];
+    need(frame, op.operands);
+    Carried state = carried(frame, op.operands);
+    if (loops_++ == 0) firstInLoop_ = kernels_.size();
+    for (int64_t iteration = 0;; ++iteration) {
+      enter(frame, condition.arguments, state);
+      auto goesOn = ops(frame, condition.ops);
+      if (!goesOn) return fail(std::move(goesOn.error()));
+      const auto again = numberOf(frame, goesOn->front());
+      if (!again || iteration == kMostIterations)
+        return fail({.code = "SM6902",
+                     .message = again ? "a loop around a kernel runs too often to be timed"
+                                      : "how often a loop around a kernel runs depends on data that is not given",
+                     .place = {},
+                     .need = again ? fmt::format("at most {} iterations", kMostIterations) : std::string(),
+                     .have = sourceOf(frame, goesOn->front()).what,
+                     .help = again ? "time one iteration, and multiply" : sourceOf(frame, goesOn->front()).help});
+      if (*again == 0) break;
+      enter(frame, body.arguments, state);
+      auto results = ops(frame, body.ops);
+      if (!results) return fail(std::move(results.error()));
+      need(frame, *results);
+      state = carried(frame, *results);
+    }
+    --loops_;
+    enter(frame, op.results, state);
+    return {};
+  }
+
+  /// The branch that is taken; the slowest one, if that is not known.
+  Status branches(Frame& frame, const Op& op) {
+    need(frame, {op.operands.front()});
+    const auto index = numberOf(frame, op.operands.front());
+    const auto last = static_cast<int64_t>(op.regions.size()) - 1;
+    const int64_t taken = index ? (*index < 0 || *index > last ? last : *index) : -1;
+    // The walk of each branch starts from what is known here.
+    std::optional<Walk> slowest;
+    double most = -1;
+    std::optional<Frame> after;
+    std::vector<ValueId> results;
+    for (int64_t i = taken < 0 ? 0 : taken; i <= (taken < 0 ? last : taken); ++i) {
+      Walk branch = *this;
+      Frame inside = frame;
+      auto made = branch.ops(inside, op.regions[static_cast<size_t>(i)].ops);
+      if (!made) return fail(std::move(made.error()));
+      branch.need(inside, *made);
+      const double us = Walk(branch).total().us;
+      if (us <= most) continue;
+      most = us;
+      slowest.emplace(std::move(branch));
+      after.emplace(std::move(inside));
+      results = std::move(*made);
+    }
+    take(std::move(*slowest));
+    Carried state = carried(*after, results);
+    if (taken < 0) state.known.assign(results.size(), std::nullopt);
+    enter(frame, op.results, state);
+    return {};
+  }
+  void take(Walk&& other) {
+    fusions_ = std::move(other.fusions_);
+    iciUs_ = other.iciUs_;
+    kernels_ = std::move(other.kernels_);
   }
 
   Status call(Frame& frame, const Op& op) {
@@ -161,6 +280,19 @@ class Walk {
     return {};
   }
 
+  /// An earlier call in the loops around that is like this one; null: there is none.
+  KernelCallTime* inLoop(llvm::function_ref<bool(const KernelCallTime&)> isLikeThis) {
+    if (loops_ == 0) return nullptr;
+    const auto found =
+        std::find_if(kernels_.begin() + static_cast<ptrdiff_t>(firstInLoop_), kernels_.end(), isLikeThis);
+    return found == kernels_.end() ? nullptr : &*found;
+  }
+  static bool isSame(const std::optional<Array>& a, const std::optional<Array>& b) {
+    if (!a || !b) return !a && !b;
+    return a->bytes() == b->bytes() &&
+           (a->data() == b->data() || std::memcmp(a->data(), b->data(), static_cast<size_t>(a->bytes())) == 0);
+  }
+
   Status kernel(Frame& frame, const Op& op) {
     const KernelPackage& package = program_.kernels[static_cast<size_t>(op.kernel)];
     follow(frame, op);
@@ -170,18 +302,29 @@ class Walk {
       question.operands.push_back(frame.known[static_cast<size_t>(v)]);
       if (frame.nodes[static_cast<size_t>(v)] >= 0) fusions_.needed(frame.nodes[static_cast<size_t>(v)]);
     }
+    for (const ValueId v : op.results) {
+      const auto i = static_cast<size_t>(v);
+      const ArrayType& type = frame.function.values[i];
+      frame.nodes[i] = fusions_.source(type, rowMajor(type.shape.size()));
+      frame.known[i].reset();
+    }
+    if (KernelCallTime* same = inLoop([&](const KernelCallTime& k) {
+          return k.kernel == op.kernel && std::ranges::equal(k.question.operands, question.operands, isSame);
+        })) {
+      ++same->calls;
+      return {};
+    }
     auto time = sim::timeOf(package, chip_, question);
     if (!time) {
       Diagnostic d = std::move(time.error());
       d.where.insert(d.where.begin(), fmt::format("kernel '{}'", package.name));
       return fail(std::move(d));
     }
-    for (const ValueId v : op.results) {
-      const ArrayType& type = frame.function.values[static_cast<size_t>(v)];
-      frame.nodes[static_cast<size_t>(v)] = fusions_.source(type, rowMajor(type.shape.size()));
-    }
     const double us = time->cycles / (chip_.device.clockGhz * 1e3);
-    kernels_.push_back({package.name, us, std::move(*time), op.kernel, std::move(question)});
+    if (KernelCallTime* same = inLoop([&](const KernelCallTime& k) { return k.kernel == op.kernel && k.us == us; }))
+      ++same->calls;
+    else
+      kernels_.push_back({package.name, us, std::move(*time), op.kernel, 1, std::move(question)});
     return {};
   }
 
@@ -196,11 +339,12 @@ class Walk {
     out.iciUs = iciUs_;
     out.us = out.opsUs + out.iciUs;
     for (KernelCallTime& k : kernels_) {
-      out.us += k.us;
+      const auto calls = static_cast<double>(k.calls);
+      out.us += calls * k.us;
       const double matrix = k.time.work.cycles[sim::Work::matrix] * chip_.time.matrixEfficiency /
                             (chip_.device.clockGhz * 1e3) * k.time.cores /
                             static_cast<double>(chip_.device.coresPerDevice);
-      out.rooflineUs += std::max(matrix, leastBytes(k.time) / hbm);
+      out.rooflineUs += calls * std::max(matrix, leastBytes(k.time) / hbm);
     }
     out.kernels = std::move(kernels_);
     setRange(out, chip_);
@@ -211,7 +355,9 @@ class Walk {
   const tpu::Chip& chip_;
   const sim::Assumptions& assume_;
   Fusions fusions_;
-  int64_t devices_ = 1;  ///< that run what is walked
+  int64_t devices_ = 1;     ///< that run what is walked
+  int loops_ = 0;           ///< around what is walked
+  size_t firstInLoop_ = 0;  ///< of kernels_, in the outermost loop
   double iciUs_ = 0;
   std::vector<KernelCallTime> kernels_;
 };

@@ -15,6 +15,7 @@ struct KernelCallTime {
   double us = 0;
   sim::KernelTime time;
   int kernel = -1;         ///< of Program::kernels
+  int64_t calls = 1;       ///< in loops around it; `us` and `time` are of one
   sim::Question question;  ///< the known facts about its operands
 };
 

@@ -13,7 +13,7 @@ double transcendentalUs(const ProgramTime& time) {
   for (const KernelCallTime& k : time.kernels) {
     const auto& cycles = k.time.work.cycles;
     const double all = std::accumulate(cycles.begin(), cycles.end(), 0.0);
-    if (all > 0) us += k.us * cycles[sim::Work::transcendental] / all;
+    if (all > 0) us += static_cast<double>(k.calls) * k.us * cycles[sim::Work::transcendental] / all;
   }
   return us;
 }
@@ -26,13 +26,14 @@ TimeParts partsOf(const ProgramTime& time, const tpu::Chip& chip) {
   TimeParts out{.ici = time.iciUs, .ops = time.opsUs};
   for (const KernelCallTime& k : time.kernels) {
     const sim::Spent& s = k.time.spent;
-    out.matrix += s.units[W::matrix] / cyclesPerUs;
-    out.vector += (s.units[W::alu] + s.units[W::transcendental] + s.units[W::crossLane]) / cyclesPerUs;
-    out.vmem += (s.units[W::load] + s.units[W::store]) / cyclesPerUs;
-    out.hbm += s.bandwidth / cyclesPerUs;
-    out.copyLatency += s.latency / cyclesPerUs;
-    out.steps += s.scalar / cyclesPerUs;
-    out.ici += s.ici / cyclesPerUs;
+    const double us = static_cast<double>(k.calls) / cyclesPerUs;  // of a cycle, in all calls
+    out.matrix += us * s.units[W::matrix];
+    out.vector += us * (s.units[W::alu] + s.units[W::transcendental] + s.units[W::crossLane]);
+    out.vmem += us * (s.units[W::load] + s.units[W::store]);
+    out.hbm += us * s.bandwidth;
+    out.copyLatency += us * s.latency;
+    out.steps += us * s.scalar;
+    out.ici += us * s.ici;
   }
   return out;
 }

@@ -63,6 +63,7 @@ Json timeJson(const tpu::Chip& chip, const driver::ProgramTime& time) {
   for (const Part& p : parts) out["parts_us"][std::string(p.id)] = p.us;
   for (const auto& k : time.kernels) {
     Json row{{"kernel", k.name},
+             {"calls", k.calls},
              {"us", k.us},
              {"steps", k.time.steps},
              {"cores", k.time.cores},
@@ -116,19 +117,28 @@ std::string timeText(const Session& session, const std::string& path, const tpu:
     if (p.us > 0)
       spent.add({std::string(p.what), micro(p.us), fmt::format("{:.0f}", 100 * p.us / std::max(time.us, 1e-9))});
   text += "\n" + spent.str(color) + "\n";
-  term::Table kernels({{"kernel"},
-                       {"time", term::Align::right},
-                       {"steps", term::Align::right},
-                       {"cores", term::Align::right},
-                       {"from and to HBM", term::Align::right},
-                       {"costliest lines"}});
+  const bool inLoops = std::ranges::any_of(time.kernels, [](const auto& k) { return k.calls > 1; });
+  std::vector<term::Table::Column> columns{{"kernel"},
+                                           {"time", term::Align::right},
+                                           {"steps", term::Align::right},
+                                           {"cores", term::Align::right},
+                                           {"from and to HBM", term::Align::right},
+                                           {"costliest lines"}};
+  if (inLoops) columns.insert(columns.begin() + 1, {"calls", term::Align::right});
+  term::Table kernels(std::move(columns));
   for (const auto& k : time.kernels) {
     std::string lines;
     for (size_t i = 0; i < std::min<size_t>(3, k.time.lines.size()); ++i)
       lines += fmt::format("{}{} ({}, {})", i == 0 ? "" : ", ", k.time.lines[i].place.str(),
                            sim::name(k.time.lines[i].unit()), micro(k.time.lines[i].cycles() / (clock * 1e3)));
-    kernels.add({k.name, micro(k.us), std::to_string(k.time.steps), std::to_string(k.time.cores),
-                 fmt::format("{:.3g} MB", k.time.hbmBytes * k.time.cores / 1e6), lines});
+    std::vector<std::string> row{k.name,
+                                 micro(k.us),
+                                 std::to_string(k.time.steps),
+                                 std::to_string(k.time.cores),
+                                 fmt::format("{:.3g} MB", k.time.hbmBytes * k.time.cores / 1e6),
+                                 lines};
+    if (inLoops) row.insert(row.begin() + 1, std::to_string(k.calls));
+    kernels.add(std::move(row));
   }
   text += kernels.str(color);
   for (const auto& k : time.kernels) text += trafficText(k, time.kernels.size() > 1, color);

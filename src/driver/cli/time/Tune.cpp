@@ -87,9 +87,12 @@ Status tuneModule(const Session& session, const TuneArguments& arguments, const 
   }
   if (kernels.empty())
     return fail({.code = "SM1020",
-                 .message = fmt::format("'{}' calls no kernel '{}'", path, arguments.kernel.substr(0, 100)),
+                 .message = arguments.kernel.empty()
+                                ? fmt::format("'{}' calls no kernel", path)
+                                : fmt::format("'{}' calls no kernel '{}'", path, arguments.kernel.substr(0, 100)),
                  .place = {},
-                 .need = "--kernel with the name of one, as smalti describe lists them"});
+                 .need = arguments.kernel.empty() ? "a module that calls a kernel"
+                                                  : "--kernel with the name of one, as smalti describe lists them"});
   return {};
 }
 
