@@ -112,6 +112,9 @@ class CompiledKernel : public MeasuredKernel {
   void planToMeasure(Measurement plan) { measured_ = std::move(plan); }
   void nameLayout(std::string_view key) { layout_ = std::hash<std::string_view>()(key) | 1; }
 
+  bool overwritesOperands(std::span<const Array> operands, std::span<const Array> into) const override {
+    return arrays_.overwritesOperands(operands, into);
+  }
   Result<std::vector<std::vector<Array>>> callOnDevices(std::span<const std::vector<Array>> operands,
                                                         const CallOptions& options, bool& fault,
                                                         std::vector<std::vector<std::string>>& logs,

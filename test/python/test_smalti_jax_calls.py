@@ -280,6 +280,25 @@ def test_a_read_outside_of_a_ref_goes_on_with_a_warning():
     np.testing.assert_array_equal(y[:7], X[9:])
 
 
+def test_a_read_outside_is_not_taken_for_missing_native_code():
+    steps = 400
+
+    def kernel(s_ref, x_ref, o_ref):
+        i = pl.program_id(0)
+        is_zero = s_ref[i + 1] == 0  # outside in the last step, which does not use it
+        o_ref[...] = x_ref[...] * jnp.where(is_zero & (i + 1 < steps), 2., 1.)
+
+    rows = pl.BlockSpec((8, 128), lambda i, s: (i, 0))
+    x = jnp.ones((8 * steps, 128))
+    grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=(steps,), in_specs=[rows], out_specs=rows)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = jax.block_until_ready(jax.jit(pl.pallas_call(kernel, grid_spec=grid, out_shape=x))(np.zeros(steps, np.int32), x))
+    assert (y[:-8] == 2).all() and (y[-8:] == 1).all()
+    texts = [str(w.message) for w in caught if w.category is RuntimeWarning]
+    assert len(texts) == 1 and "SM4010" in texts[0]
+
+
 def test_what_jax_refuses_stays_jaxs_message():
     with pytest.raises(Exception, match="(?i)block shape|rank|tiling|divisible"):
         pl.pallas_call(lambda x, o: None, grid=(2,), in_specs=[pl.BlockSpec((3, 100), lambda i: (i, 0))],

@@ -102,16 +102,30 @@ int64_t KernelArrays::bytesInside(const ArrayType& type, DType inside) {
   return storageDiffers(type.dtype, inside) ? ArrayType{inside, type.shape}.bytes() : type.bytes();
 }
 
+const Array* KernelArrays::takenOperand(size_t i, std::span<const Array> operands) const {
+  if (resultDiffers(i)) return nullptr;
+  for (const Alias& alias : aliases_)
+    if (const Array& operand = operands[static_cast<size_t>(alias.operand)];
+        alias.output == static_cast<int>(i) && operand.unique() && ownerOf(operand).get() == operand.data() &&
+        beginsCacheLine(operand.data()))
+      return &operand;
+  return nullptr;
+}
+
+bool KernelArrays::overwritesOperands(std::span<const Array> operands, std::span<const Array> into) const {
+  for (size_t i = 0; i < resultTypes_.size(); ++i)
+    if (into.empty() && takenOperand(i, operands)) return true;
+  return std::ranges::any_of(operands, [&](const Array& operand) {
+    return operand.bytes() > 0 &&
+           std::ranges::any_of(into, [&](const Array& output) { return output.data() == operand.data(); });
+  });
+}
+
 Result<Array> KernelArrays::makeResult(size_t i, std::span<const Array> operands, std::span<Array> into,
                                        MemoryAccount& memory) const {
   ArrayType type = resultDiffers(i) ? ArrayType{insideResult(i), resultTypes_[i].shape} : resultTypes_[i];
   const bool given = !into.empty() && !resultDiffers(i) && beginsCacheLine(into[i].data());
-  if (into.empty() && !resultDiffers(i))
-    for (const Alias& alias : aliases_)
-      if (const Array& operand = operands[static_cast<size_t>(alias.operand)];
-          alias.output == static_cast<int>(i) && operand.unique() && ownerOf(operand).get() == operand.data() &&
-          beginsCacheLine(operand.data()))
-        return retyped(operand, type);  // nothing else reads it
+  if (const Array* taken = into.empty() ? takenOperand(i, operands) : nullptr) return retyped(*taken, type);
   if (!given)
     if (Status ok = memory.take(type.bytes(), allotted_[operandTypes_.size() + i]); !ok)
       return fail(std::move(ok.error()));

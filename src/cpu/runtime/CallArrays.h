@@ -32,6 +32,8 @@ class KernelArrays {
   /// `into`: empty, or one Array per result, which is used if it is aligned to 64 bytes and its
   /// memory has the kernel's own dtype.
   Status prepare(std::span<const Array> operands, std::span<Array> into, MemoryAccount&, CallArrays& to) const;
+  /// Whether `prepare` makes results of the memory of operands.
+  bool overwritesOperands(std::span<const Array> operands, std::span<const Array> into) const;
   /// Results as the caller stores them.
   Result<std::vector<Array>> outside(std::vector<Array> results, MemoryAccount&) const;
   /// The dtype of an operand inside the kernel.
@@ -59,6 +61,8 @@ class KernelArrays {
  private:
   bool resultDiffers(size_t i) const;
   static int64_t bytesInside(const ArrayType&, DType inside);
+  /// The operand whose memory the result takes, since nothing else owns it; null: none.
+  const Array* takenOperand(size_t result, std::span<const Array> operands) const;
   Result<Array> makeResult(size_t i, std::span<const Array> operands, std::span<Array> into, MemoryAccount&) const;
   void makeUndefined(Array&, DType outside) const;
 

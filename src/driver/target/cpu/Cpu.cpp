@@ -70,7 +70,11 @@ class CpuKernel : public TargetKernel {
     }
     machine::KernelResult all;
     all.results.reserve(operands.size());
-    const bool goesOn = goesOn_;  // another thread may set it meanwhile
+    // A further owner, so that no result takes the memory of an operand: the machine runs a call with findings again.
+    std::vector<std::vector<Array>> kept;
+    if (checked) kept.assign(operands.begin(), operands.end());
+    const bool inPlace = !checked && overwritesOperands(operands, into);
+    const bool goesOn = goesOn_ || inPlace;  // another thread may set it meanwhile
     const auto keepReads = [&](std::vector<SourcePlace>& places) {
       for (SourcePlace& place : places) all.findings.push_back(readOutside(std::move(place)));
     };
@@ -84,7 +88,7 @@ class CpuKernel : public TargetKernel {
       if (!results) return fail(std::move(results.error()));
       if (fault && spread && settings.stop && settings.stop->load(std::memory_order_relaxed))
         giveUpNextRun(*spread->messages);  // which the other processes begin
-      if (fault) return explain(operands, settings, into, goesOn);
+      if (fault) return explain(operands, settings, into, {.hasGoneOn = goesOn, .inPlace = inPlace});
       keepReads(outsideReads);
       all.results = std::move(*results);
       for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, settings, all);
@@ -94,10 +98,12 @@ class CpuKernel : public TargetKernel {
       std::vector<std::string> log;
       std::vector<SourcePlace> outsideReads;
       cpu::CallOptions options = callOptions(settings);
-      if (native && (goesOn || (device == 0 && writesInPlace(operands, into)))) options.outsideReads = &outsideReads;
+      if (native && goesOn) options.outsideReads = &outsideReads;
       auto results = callNative(operands[device], options, device == 0 ? into : std::span<Array>(), log);
       if (!results) return fail(std::move(results.error()));
-      if (!*results) return explain(operands, settings, checked ? std::span<Array>() : into, goesOn);
+      if (!*results)
+        return explain(operands, settings, checked ? std::span<Array>() : into,
+                       {.hasGoneOn = goesOn, .inPlace = inPlace});
       keepReads(outsideReads);
       all.results.push_back(std::move(**results));
       keepLog(log, device, settings, all);
@@ -130,12 +136,11 @@ class CpuKernel : public TargetKernel {
     return std::move(*results);
   }
 
-  /// An output shares the memory of an input.
-  static bool writesInPlace(std::span<const std::vector<Array>> operands, std::span<const Array> into) {
-    return std::ranges::any_of(operands[0], [&](const Array& operand) {
-      return operand.bytes() > 0 &&
-             std::ranges::any_of(into, [&](const Array& output) { return output.data() == operand.data(); });
-    });
+  /// Whether native code would write results of a device over its operands.
+  bool overwritesOperands(std::span<const std::vector<Array>> operands, std::span<const Array> into) const {
+    for (size_t device = 0; device < operands.size(); ++device)
+      if (native->overwritesOperands(operands[device], device == 0 ? into : std::span<const Array>())) return true;
+    return false;
   }
 
   /// The finding that the machine would report for such a load if the inputs were still intact.
@@ -149,24 +154,35 @@ class CpuKernel : public TargetKernel {
          .help = "harmless if nothing uses those elements; otherwise clamp the index, which `smalti check` reports"}};
   }
 
+  /// How a call ended that ended with a fault.
+  struct Fault {
+    bool hasGoneOn = false;  ///< it did not end at loads that reach outside their refs
+    bool inPlace = false;    ///< it may have overwritten operands
+  };
+
   /// What the machine reports about a call that ended with a fault. If the machine went on, the results are those of
-  /// native code that goes on, too: all calls give the same. `hasGoneOn`: the call that ended did.
+  /// native code that goes on, too: all calls give the same.
   Result<machine::KernelResult> explain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
-                                        std::span<Array> into, bool hasGoneOn) const {
-    auto explained = runAgain(operands, settings, into);
-    if (!explained || hasGoneOn || !goesOn_) return explained;
-    if (auto native = run(operands, settings, into)) explained->results = std::move(native->results);
+                                        std::span<Array> into, Fault fault) const {
+    // A further owner, so that the machine leaves the operands as they are.
+    const std::vector<std::vector<Array>> kept(operands.begin(), operands.end());
+    auto explained = runAgain(operands, settings, fault.inPlace);
+    if (!explained || fault.hasGoneOn || !goesOn_) return explained;
+    if (auto native = run(operands, settings, into)) {
+      explained->results = std::move(native->results);
+      explained->statistics = native->statistics;  // whose instructions tell callers that the machine does the work
+    }
     return explained;
   }
 
   /// The machine runs the call again to report the error. Its results are invalid if native code has already
   /// overwritten inputs.
   Result<machine::KernelResult> runAgain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
-                                         std::span<const Array> into) const {
+                                         bool inPlace) const {
     if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
     auto result = runMachine(operands, settings);
     if (result && !checked) goesOn_ = true;
-    if (!result || !writesInPlace(operands, into)) return result;
+    if (!result || !inPlace) return result;
     return fail({.code = "SM9016",
                  .message = "native code stopped with a fault after it had overwritten an input in place",
                  .place = {},

@@ -32,6 +32,8 @@ class CudaHostKernel : public TargetKernel {
                                     std::span<Array>) const override {
     if (!code_ || settings.needsMachine()) return runMachine(operands, settings);
     machine::KernelResult all;
+    // A further owner, so that no result takes the memory of an operand: the machine may have to run the call again.
+    const std::vector<std::vector<Array>> kept(operands.begin(), operands.end());
     for (size_t device = 0; device < operands.size(); ++device) {
       if (Status ok = machine::checkOperands(*machine_, operands[device]); !ok) return fail(std::move(ok.error()));
       if (Status ok = machine::checkGridSteps(*machine_, operands[device], settings.stepLimit); !ok)
