@@ -66,6 +66,8 @@ mlir::OwningOpRef<mlir::ModuleOp> outline(mlir::Operation& op) {
   return module;
 }
 
+}  // namespace
+
 /// A core that supports only prints and random numbers; any other request is an error.
 class LocalCore : public machine::Core {
  public:
@@ -108,8 +110,6 @@ class LocalCore : public machine::Core {
   machine::Actor actor_;
   FallbackContext::Effects& effects_;
 };
-
-}  // namespace
 
 Result<int> FallbackOps::add(mlir::Operation& op) {
   FallbackOp interpreted;
