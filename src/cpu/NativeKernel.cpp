@@ -264,6 +264,7 @@ class CompiledKernel : public MeasuredKernel {
     static constexpr std::atomic<bool> kNever{false};
     worker.context.limits = {.iterationsLeft = options.stepLimit > 0 ? options.stepLimit : INT64_MAX,
                              .stop = options.stop ? options.stop : &kNever};
+    worker.context.threads = options.threads > 0 ? options.threads : defaultThreads();
     worker.context.outside.begin(options.outsideReads != nullptr, poison_);
   }
 

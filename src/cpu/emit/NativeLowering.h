@@ -13,6 +13,7 @@
 #include "cpu/Report.h"
 #include "cpu/Unsupported.h"
 #include "cpu/emit/Arena.h"
+#include "cpu/emit/SharedLoop.h"
 #include "cpu/emit/View.h"
 #include "cpu/nest/Schedule.h"
 #include "cpu/plan/BodyPlan.h"
@@ -74,6 +75,7 @@ class NativeLowering {
     Reg from = nullptr;  ///< slots, by ReuseInfo::block: the operands that are packed there
   };
   std::map<std::string, PackedB> packedB;
+  std::vector<SharedRegion> shared;  ///< emitted so far (SharedLoop.h)
   /// Concatenations whose blocks the only user, a product, reads directly (ConcatOperand.h).
   llvm::DenseMap<mlir::Value, std::vector<View>> concatOperands;
 

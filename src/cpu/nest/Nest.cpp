@@ -47,7 +47,10 @@ class NestEmitter {
     std::vector<View> loaded;
     if (details_.maskedLoads)
       if (auto ok = takeMaskedLoads(*details_.maskedLoads, loaded); !ok) return ok;
-    rowLoop(0);
+    if (details_.sharedRows)
+      sharedRowLoop();
+    else
+      rowLoop(0);
     for (size_t i = 0; i < plan_.buffers.size(); ++i)
       if (plan_.buffers[i].value) l_.setView(plan_.buffers[i].value, loaded.empty() ? buffers_[i] : loaded[i]);
     return std::move(values_.status);
@@ -58,7 +61,8 @@ class NestEmitter {
 
   /// False: the value whose buffer is reused has no memory, or shares it with another one, which would be overwritten.
   bool allocateBuffers() {
-    for (const Buffer& b : plan_.buffers) buffers_.push_back(l_.allocate(b.dtype, b.shape));
+    for (const Buffer& b : plan_.buffers)
+      buffers_.push_back(details_.sharedRows && !b.value ? onStack(b) : l_.allocate(b.dtype, b.shape));
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       if (!plan_.buffers[i].reuses) continue;
       const View* old = l_.findView(plan_.buffers[i].reuses);
@@ -67,6 +71,21 @@ class NestEmitter {
       buffers_[i].owner = old->owner;
     }
     return true;
+  }
+
+  /// Memory that each thread has for itself.
+  View onStack(const Buffer& b) {
+    llvm::BasicBlock& entry = l_.function->getEntryBlock();
+    auto* type =
+        llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(num_elements(b.shape) * storage_bytes(b.dtype)));
+    auto* memory = Builder(&entry, entry.begin()).CreateAlloca(type);
+    memory->setAlignment(llvm::Align(kLineBytes));
+    View v;
+    v.dtype = b.dtype;
+    v.shape = b.shape;
+    v.base = memory;
+    v.strides = denseStrides(b_, b.shape);
+    return v;
   }
 
   View targetOf(const Root& r) const {
@@ -97,6 +116,22 @@ class NestEmitter {
       either[i].memory = l_.newMemory();  // no other value may reuse it as a buffer
     }
     return {};
+  }
+
+  /// Threads take rows of the outermost loop, in groups.
+  void sharedRowLoop() {
+    const int64_t rows = nest_.rows.front(), group = details_.sharedRows;
+    emitShared(l_, ceilDiv(rows, group), [&](Reg first, Reg last) {
+      RowBounds part{
+          b_.CreateMul(first, l_.index(group)),
+          b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateMul(last, l_.index(group)), l_.index(rows))};
+      if (bounds_) {
+        part.begin = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, part.begin, bounds_->begin);
+        part.end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, part.end, bounds_->end);
+      }
+      bounds_ = part;
+      rowLoop(0);
+    });
   }
 
   void rowLoop(size_t d) {

@@ -45,6 +45,7 @@ struct NestDetails {
   /// Values that, where one is needed per row, are kept in memory for the later phases of a row instead of being
   /// computed again.
   llvm::DenseSet<mlir::Value> keptRowValues{};
+  int64_t sharedRows = 0;  ///< the threads of a call share the outermost loop, this many rows at a time; 0: they do not
 
   bool prefetches() const { return !prefetched.empty() || !prefetchedTargets.empty(); }
 };

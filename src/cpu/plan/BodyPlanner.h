@@ -19,11 +19,12 @@ namespace smalti::cpu {
 
 class BodyPlanner : public schedule::Surroundings {
  public:
-  BodyPlanner(const Processor& p, bool hasDevices, mlir::Operation* root)
-      : processor(p), devices(hasDevices), scheduler(root) {}
+  BodyPlanner(const Processor& p, bool hasDevices, int threadsOfStep, mlir::Operation* root)
+      : processor(p), devices(hasDevices), stepThreads(threadsOfStep), scheduler(root) {}
 
   const Processor& processor;
-  const bool devices;  ///< other devices run the call at the same time
+  const bool devices;     ///< other devices run the call at the same time
+  const int stepThreads;  ///< that may share the work of a step; 1: threads share the grid, or there is only one
   BodyPlan plan;
   std::vector<ProductSummary> products;    ///< in the order of their emission
   std::vector<NestSummary> nests;          ///< in the order of their emission
@@ -100,6 +101,7 @@ class BodyPlanner : public schedule::Surroundings {
   std::optional<MaskedLoads> maskedLoadsOf(const schedule::Segment&, const schedule::Nest&,
                                            const std::vector<MemoryView>& buffers) const;
   std::vector<ColumnLoop> columnLoops(const schedule::Segment&, const schedule::NestPlan&) const;
+  int64_t sharedRowsOf(const schedule::Nest&) const;
   void choosePrefetched(const schedule::Segment&, const schedule::NestPlan&, NestDetails&) const;
   void releaseAfter(mlir::Operation&);
 

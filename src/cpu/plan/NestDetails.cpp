@@ -2,6 +2,7 @@
 // read in place, reciprocals of divisors, how many columns an iteration computes, and memory that is prefetched.
 #include <algorithm>
 
+#include "base/Arithmetic.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "cpu/plan/NestHeuristics.h"
 #include "eval/Reduce.h"
@@ -72,6 +73,7 @@ NestDetails BodyPlanner::detailsOf(const Segment& segment, const Nest& nest) {
   NestDetails details{.neededRows = neededRowsOf(segment, nest), .loops = columnLoops(segment, plan)};
   if (!details.neededRows) details.maskedLoads = maskedLoadsOf(segment, nest, buffers);
   choosePrefetched(segment, plan, details);
+  details.sharedRows = sharedRowsOf(nest);
   if (plan.rows.bufferedRows() > 1)
     for (const ScheduledOp& p : segment.ops)
       if (isWorthKeepingPerRow(*p.op)) details.keptRowValues.insert(p.op->getResult(0));
@@ -84,6 +86,31 @@ NestDetails BodyPlanner::detailsOf(const Segment& segment, const Nest& nest) {
     setView(plan.buffers[i].value, std::move(buffers[i]));
   }
   return details;
+}
+
+/// Rows of the outermost loop are independent if each writes memory of its own: no row reads what another one writes
+/// (schedule::planSegment). Buffers of the nest that hold some rows at a time are then memory of each thread.
+int64_t BodyPlanner::sharedRowsOf(const Nest& nest) const {
+  // Instructions from which sharing pays: some 10 microseconds of one core. Chosen, not measured.
+  constexpr int64_t kWorthSharing = int64_t{1} << 15;
+  // The most bytes of a buffer on a thread's stack.
+  constexpr int64_t kMostBufferBytes = 32 << 10;
+  // Groups of rows per thread, so that a thread that starts late takes fewer.
+  constexpr int64_t kGroupsPerThread = 8;
+  const NestPlan& plan = nest.plan;
+  if (stepThreads < 2 || plan.flattened || nest.rows.empty() || nest.rows.front() < 2 || plan.rows.pipelinesLastPhase)
+    return 0;
+  int64_t instructions = 0;
+  for (const Root& r : plan.roots) {
+    const bool isOwn = r.kind == Root::Kind::write && r.buffer && !plan.buffers[*r.buffer].value;
+    const bool writesRow = llvm::any_of(r.targetMap.entries, [](const schedule::MapEntry& e) { return e.loop == 0; });
+    if (r.kind == Root::Kind::accumulation || (r.kind == Root::Kind::write && !isOwn && !writesRow)) return 0;
+    instructions += ceilDiv(r.columns, processor.lanes(4)) * r.cost;
+  }
+  for (const Buffer& b : plan.buffers)
+    if (!b.value && num_elements(b.shape) * storage_bytes(b.dtype) > kMostBufferBytes) return 0;
+  if (instructions * num_elements(nest.rows) < kWorthSharing) return 0;
+  return roundUp(ceilDiv(nest.rows.front(), kGroupsPerThread * stepThreads), plan.rows.rowBlock);
 }
 
 void BodyPlanner::choosePrefetched(const Segment& segment, const NestPlan& plan, NestDetails& details) const {

@@ -33,6 +33,7 @@ NestSummary summarise(const schedule::Segment& segment, const schedule::Nest& ne
                 .pipelinesLastPhase = plan.rows.pipelinesLastPhase,
                 .bufferedValues = static_cast<int64_t>(plan.rowBuffers.size()),
                 .skipsRows = details.neededRows.has_value(),
+                .sharedRows = details.sharedRows,
                 .readsRowsInPlace = details.maskedLoads.has_value()};
   for (const ColumnLoop& loop : details.loops) {
     const NestVectors v{loop.lanes, loop.vectors};

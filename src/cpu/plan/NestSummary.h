@@ -49,6 +49,7 @@ struct NestSummary {
   std::vector<NestValue> values{};     ///< materialised by the nest
   int64_t stores = 0, reductions = 0;
   bool skipsRows = false;         ///< rows that a mask discards are not computed
+  int64_t sharedRows = 0;         ///< rows that a thread of the call takes at a time; 0: one thread computes all
   bool readsRowsInPlace = false;  ///< if a mask keeps all rows, its values are these rows in memory
   int64_t reciprocals = 0;        ///< divisors of rows that multiplications by their reciprocals replace
 };

@@ -1,5 +1,7 @@
 #include "cpu/plan/PlanKernel.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/Tiles.h"
@@ -24,13 +26,14 @@ std::string nameOf(MemorySpace space) { return tpu::stringifyMemorySpace(space).
 /// its ops.
 class KernelPlanner {
  public:
-  KernelPlanner(const KernelPackage& package, const KernelPlan& plan, const Processor& processor, bool devices)
+  KernelPlanner(const KernelPackage& package, const KernelPlan& plan, const Processor& processor, bool devices,
+                int stepThreads)
       : package_(package),
         grid_(plan.grid),
         locality_(plan.locality),
         kernel_(package.kernelFunction()),
         arguments_(package),
-        body_(processor, devices, kernel_) {}
+        body_(processor, devices, stepThreads, kernel_) {}
 
   NativeResult run() {
     if (auto ok = checkScratch(); !ok) return ok;
@@ -176,6 +179,14 @@ class KernelPlanner {
   std::vector<MemoryView> arrays_, buffers_;  ///< by block; empty for those without a window
 };
 
+/// How many threads may share the work of a step: one, if they share the steps.
+int threadsOfStep(const GridPlan& grid, const KernelPackage& package, const PlanOptions& options) {
+  if (!options.sharesAxes || options.devices) return 1;
+  const auto& bounds = package.signature.grid;
+  const auto isSingle = [](int64_t bound) { return bound == 1; };
+  return std::all_of(bounds.begin(), bounds.begin() + grid.sharedAxes, isSingle) ? options.cores : 1;
+}
+
 }  // namespace
 
 tl::expected<PlannedKernel, Unsupported> planKernel(const KernelPackage& package, const Processor& processor,
@@ -194,7 +205,7 @@ tl::expected<PlannedKernel, Unsupported> planKernel(const KernelPackage& package
   const KernelArguments arguments(chosen);
   for (size_t i = 0; i < arguments.numBlocks(); ++i)
     made.plan.blockNames.push_back(arguments.roleOf(arguments.block(i).getArgNumber()).str());
-  KernelPlanner planner(chosen, made.plan, processor, options.devices);
+  KernelPlanner planner(chosen, made.plan, processor, options.devices, threadsOfStep(made.plan.grid, chosen, options));
   if (auto ok = planner.run(); !ok) return tl::unexpected(std::move(ok.error()));
   made.body = std::move(planner.body().plan);
   made.plan.products = std::move(planner.body().products);

@@ -232,7 +232,8 @@ class MatmulPlanner {
     add(cpu::planProduct({.shape = shape,
                           .nextBIsKnown = rhs.isNextKnown,
                           .rowBytesOfB = rowBytes(matrixOf(right), shape.b),
-                          .reusedBlocksOfB = rhs.isReused ? rhs.reusedBlocks : 0},
+                          .reusedBlocksOfB = rhs.isReused ? rhs.reusedBlocks : 0,
+                          .threads = p_.stepThreads},
                          p_.processor),
         left.isCopy, right.isCopy);
   }

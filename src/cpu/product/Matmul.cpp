@@ -1,4 +1,5 @@
 // Lowers tpu.matmul: one matrix product (product/gemm, SkinnyGemm.h) per batch element.
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -204,18 +205,55 @@ class MatmulLowering {
   }
 
   void emitPacked(const ProductPlan& product, const Matrix& a, const Matrix& b, const View& result, Reg leading) {
-    const ReuseInfo& reuse = b.view.reuse;
     const GemmShape& shape = product.shape;
     const GemmPlan& plan = product.packed().gemm;
-    llvm::Function* gemm = emitGemm(l_.module, plan);
-    const auto workspace = l_.arena.allocate(plan.packedBytes);
+    const std::optional<SharedRows>& shared = product.packed().shared;
+    const auto workspace =
+        l_.arena.allocate(std::max(plan.packedBytes, shared ? shared->count * shared->bytesPerPart() : 0));
     Reg work =
         l_.b.CreateConstInBoundsGEP1_64(l_.b.getInt8Ty(), l_.arenaBase, static_cast<uint64_t>(workspace->offset));
-    if (shape.cachesPackedB && !reuse.isInvariant) {
+    if (shape.cachesPackedB && !b.view.reuse.isInvariant) {
       status_ = unsupported(kOtherPlan);
       return;
     }
     GemmArguments arguments{a.base, a.leading, b.base, b.leading, result.base, leading, work};
+    View row;  // owns a copy until the call
+    if (shape.addsRow) {
+      row = l_.view(plan_.addedRow);
+      if (shape.n != 1 && constantOf(row.strides.back()) != 1) row = l_.denseCopy(row);
+      arguments.row = row.base;
+    }
+    if (!shared) {
+      emitWhole(plan, b, arguments);
+      return;
+    }
+    emitShared(l_, shared->count, [&](Reg first, Reg last) {
+      Reg all = l_.b.CreateAnd(l_.b.CreateICmpEQ(first, l_.index(0)), l_.b.CreateICmpEQ(last, l_.index(shared->count)));
+      l_.ifElse(
+          all, [&] { emitWhole(plan, b, arguments); },
+          [&] { l_.loop(first, last, l_.index(1), [&](Reg part) { emitPart(*shared, shape, arguments, part); }); });
+    });
+  }
+
+  /// One part of a product whose rows threads share.
+  void emitPart(const SharedRows& shared, const GemmShape& shape, GemmArguments arguments, Reg part) {
+    Reg row = l_.b.CreateMul(part, l_.index(shared.rows));
+    arguments.a = elementAt(l_.b, shape.a, arguments.a, shape.transposedA ? row : l_.b.CreateMul(row, arguments.lda));
+    arguments.c = elementAt(l_.b, shape.c, arguments.c, l_.b.CreateMul(row, arguments.ldc));
+    arguments.workspace = l_.b.CreatePtrAdd(arguments.workspace, l_.b.CreateMul(part, l_.index(shared.bytesPerPart())));
+    const auto call = [&](const GemmPlan& plan) { l_.b.CreateCall(emitGemm(l_.module, plan), arguments.values()); };
+    if (shared.lastPart)
+      l_.ifElse(
+          l_.b.CreateICmpEQ(part, l_.index(shared.count - 1)), [&] { call(*shared.lastPart); },
+          [&] { call(shared.part); });
+    else
+      call(shared.part);
+  }
+
+  void emitWhole(const GemmPlan& plan, const Matrix& b, GemmArguments arguments) {
+    const GemmShape& shape = plan.shape();
+    const ReuseInfo& reuse = b.view.reuse;
+    llvm::Function* gemm = emitGemm(l_.module, plan);
     if (shape.cachesPackedB) {
       const NativeLowering::PackedB& kept = packedBPlace(b, shape, plan);
       Reg place =
@@ -229,12 +267,6 @@ class MatmulLowering {
       arguments.isPacked = l_.b.CreateICmpEQ(l_.b.CreateLoad(l_.b.getPtrTy(), from), b.base);
       l_.b.CreateStore(l_.b.CreateSelect(reuse.isInvariant, b.base, llvm::ConstantPointerNull::get(l_.b.getPtrTy())),
                        from);
-    }
-    View row;  // owns a copy until the call
-    if (shape.addsRow) {
-      row = l_.view(plan_.addedRow);
-      if (shape.n != 1 && constantOf(row.strides.back()) != 1) row = l_.denseCopy(row);
-      arguments.row = row.base;
     }
     l_.b.CreateCall(gemm, arguments.values());
   }

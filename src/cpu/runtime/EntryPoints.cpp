@@ -1,6 +1,10 @@
 #include "cpu/runtime/EntryPoints.h"
 
+#include <array>
+
 #include "cpu/emit/Measured.h"
+#include "cpu/emit/SharedLoop.h"
+#include "cpu/runtime/Pool.h"
 
 namespace smalti::cpu {
 namespace {
@@ -62,6 +66,13 @@ int64_t smaltiCpuRead(void* context, int64_t* semaphore) {
   return m.group ? m.group->read(semaphore).value_or(INT64_MIN) : *semaphore;
 }
 
+void smaltiCpuShare(void* context, void (*compute)(const int64_t* range, void* values), void* values, int64_t count) {
+  parallelFor(count, static_cast<KernelContext*>(context)->threads, [&](int64_t first, int64_t last, int) {
+    const std::array<int64_t, 2> range{first, last};
+    compute(range.data(), values);
+  });
+}
+
 void smaltiCpuStamp(void* context, int32_t part, int32_t opens) {
   if (Stamps* stamps = static_cast<KernelContext*>(context)->stamps) stamps->stamp(part, opens != 0);
 }
@@ -79,6 +90,7 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
                                   {kPutSymbol, reinterpret_cast<void*>(&smaltiCpuPut)},
                                   {kSignalSymbol, reinterpret_cast<void*>(&smaltiCpuSignal)},
                                   {kReadSymbol, reinterpret_cast<void*>(&smaltiCpuRead)},
+                                  {kShareSymbol, reinterpret_cast<void*>(&smaltiCpuShare)},
                                   {kStampSymbol, reinterpret_cast<void*>(&smaltiCpuStamp)},
                                   {kStepSymbol, reinterpret_cast<void*>(&smaltiCpuStep)},
                                   {kWaitSymbol, reinterpret_cast<void*>(&smaltiCpuWait)}};

@@ -18,6 +18,7 @@ struct KernelContext {
   FallbackContext* fallback = nullptr;
   DeviceMember member{};     ///< without a group: the only device
   Stamps* stamps = nullptr;  ///< time stamps of measured code; null otherwise
+  int threads = 1;           ///< that may share work inside a step (emit/SharedLoop.h)
   OutsideReads outside{};
 };
 

@@ -156,6 +156,7 @@ std::string describe(const PackedPlan& p, const GemmShape& s) {
   if (g.usesTiles()) text += ", tile registers";
   if (g.usesDot) text += ", dot instruction";
   if (s.addsRow) text += ", adds a row";
+  if (p.shared) text += fmt::format(", threads share {} parts of {} rows", p.shared->count, p.shared->rows);
   return text;
 }
 
@@ -179,6 +180,7 @@ ProductPlan planProduct(const ProductFacts& facts, const Processor& processor) {
   shape.cachesPackedB = cachesPackedB(facts, shape, processor);
   PackedPlan packed{.gemm = planGemm(shape, processor)};
   packed.packsB = choosePacking(facts, packed.gemm);
+  if (facts.threads > 1) packed.shared = shareRows(packed.gemm, processor, facts.threads);
   plan.division = std::move(packed);
   return plan;
 }

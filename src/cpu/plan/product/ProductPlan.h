@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-#include "cpu/plan/product/GemmPlan.h"
+#include "cpu/plan/product/SharedRows.h"
 #include "cpu/plan/product/SkinnyPlan.h"
 
 namespace smalti::cpu {
@@ -23,6 +23,7 @@ struct ProductFacts {
   /// The number of blocks of B through which grid steps cycle, none of which is written meanwhile; 0: B is
   /// not used again soon.
   int64_t reusedBlocksOfB = 0;
+  int threads = 1;  ///< that may share the rows
 };
 
 enum class Strategy : uint8_t {
@@ -49,6 +50,7 @@ std::string_view name(PacksB);    ///< "by_distance"
 struct PackedPlan {
   GemmPlan gemm;
   PacksB packsB = PacksB::never;
+  std::optional<SharedRows> shared{};  ///< the threads of a call share the rows; nullopt: one thread computes all
 };
 
 struct ProductPlan {

@@ -42,6 +42,7 @@ std::string prefetchOf(const cpu::NestSummary& n) {
 
 std::string notesOf(const cpu::NestSummary& n) {
   std::vector<std::string> notes;
+  if (n.sharedRows) notes.push_back(fmt::format("threads share groups of {} rows", n.sharedRows));
   if (n.skipsRows) notes.push_back("skips masked rows");
   if (n.readsRowsInPlace) notes.push_back("rows read in place if the mask keeps all");
   if (n.reciprocals > 0)
@@ -149,6 +150,7 @@ Json productJson(const cpu::ProductSummary& p) {
               {"packs_b", name(p.packed().packsB)},
               {"caches_packed_b", s.cachesPackedB},
               {"adds_row", s.addsRow},
+              {"shared_rows", p.packed().shared ? p.packed().shared->rows : 0},
               {"workspace_bytes", gemm.packedBytes}});
   return row;
 }
@@ -256,6 +258,7 @@ Json planJson(const cpu::KernelPlan& plan) {
                      {"values", valuesJson(n)},
                      {"stores", n.stores},
                      {"reductions", n.reductions},
+                     {"shared_rows", n.sharedRows},
                      {"skips_masked_rows", n.skipsRows},
                      {"reads_masked_rows_in_place", n.readsRowsInPlace},
                      {"reciprocals", n.reciprocals}});
