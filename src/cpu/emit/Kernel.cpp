@@ -47,8 +47,8 @@ class KernelEmitter {
     if (auto ok = arguments(); !ok) return tl::unexpected(ok.error());
     if (auto ok = grid(); !ok) return tl::unexpected(ok.error());
     b_.CreateRet(b_.getInt32(0));
-    outlineShared(l_);
     finishStreaming(*l_.function);
+    outlineShared(l_);
     lowered_.sharedBounds.assign(signature().grid.begin(), signature().grid.begin() + shared_);
     for (const auto& m : l_.forPeers) lowered_.undefined.push_back({m.place->offset, m.type});
     lowered_.arenaBytes = l_.arena.peakBytes();

@@ -45,6 +45,7 @@ void moveAllocas(const Blocks& blocks) {
     if (own) i.moveBefore(*blocks.front(), blocks.front()->getFirstInsertionPt());
   }
 }
+
 /// Computes places in the arena inside the region, instead of receiving them: LLVM then sees that places at different
 /// offsets do not overlap.
 void computePlacesInside(const Blocks& blocks, Reg arenaBase) {
@@ -90,7 +91,7 @@ void outline(NativeLowering& l, const SharedRegion& region) {
   made->setLinkage(llvm::GlobalValue::InternalLinkage);
   made->addFnAttr(llvm::Attribute::NoInline);
   moveAllocasToEntry(*made);
-  finishStreaming(*made);
+  fenceStreaming(*made);
   auto* call = llvm::cast<llvm::CallInst>(*made->user_begin());
   Builder b(call);
   auto* pointer = b.getPtrTy();

@@ -1,5 +1,5 @@
 // Work inside a grid step that the threads of a call share, where they cannot share the grid
-// (BodyPlanner::sharesSteps).
+// (BodyPlanner::stepThreads).
 #pragma once
 
 #include <functional>
@@ -29,8 +29,8 @@ struct SharedRegion {
 /// different memory, read nothing that another one writes, and call no function of the runtime.
 void emitShared(NativeLowering&, int64_t count, const std::function<void(Reg first, Reg last)>& body);
 
-/// Makes a function of each shared region of the complete kernel, for the threads to call. A region that cannot be a
-/// function remains part of the kernel, which computes it on one thread.
+/// Makes a function of each shared region of the complete kernel, for the threads to call, after finishStreaming(). A
+/// region that cannot be a function remains part of the kernel, which computes it on one thread.
 void outlineShared(NativeLowering&);
 
 }  // namespace smalti::cpu

@@ -25,9 +25,19 @@ void mayStream(llvm::Instruction& store) {
                     llvm::MDNode::get(store.getContext(), llvm::ConstantAsMetadata::get(one)));
 }
 
+void fenceStreaming(llvm::Function& function) {
+  bool any = false;
+  for (const llvm::BasicBlock& block : function)
+    for (const llvm::Instruction& i : block)
+      any |= llvm::isa<llvm::StoreInst>(i) && i.hasMetadata(llvm::LLVMContext::MD_nontemporal);
+  if (!any) return;
+  for (llvm::BasicBlock& block : function)
+    if (auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
+      llvm::IRBuilder<>(end).CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {});
+}
+
 void finishStreaming(llvm::Function& function) {
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
-  bool any = false;
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : block) {
       auto* store = llvm::dyn_cast<llvm::StoreInst>(&i);
@@ -37,15 +47,11 @@ void finishStreaming(llvm::Function& function) {
       // Decided only here: a loop's phi has its second incoming value once the loop is complete.
       if (bytes >= kLineBytes / 2 && llvm::getKnownAlignment(store->getPointerOperand(), layout) >= needed) {
         store->setAlignment(needed);
-        any = true;
       } else {
         store->setMetadata(llvm::LLVMContext::MD_nontemporal, nullptr);
       }
     }
-  if (!any) return;
-  for (llvm::BasicBlock& block : function)
-    if (auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
-      llvm::IRBuilder<>(end).CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {});
+  fenceStreaming(function);
 }
 
 }  // namespace smalti::cpu

@@ -11,5 +11,7 @@ void assumeLineAligned(llvm::LoadInst& pointer);
 void mayStream(llvm::Instruction& store);
 /// Decides which of the marked stores are non-temporal, and adds a fence before the function returns.
 void finishStreaming(llvm::Function&);
+/// Adds a fence before the function returns, if it has non-temporal stores.
+void fenceStreaming(llvm::Function&);
 
 }  // namespace smalti::cpu

@@ -9,8 +9,11 @@ namespace {
 /// spins takes about one. In tile registers, 16 times as many take that long. Chosen, not measured.
 constexpr int64_t kWorthSharing = int64_t{1} << 20;
 constexpr int64_t kTileFactor = 16;
-/// Fewer rows read a panel of B too seldom for its packing to pay, which each part does by itself. Chosen, not measured.
+/// Fewer rows read a panel of B too seldom for its packing to pay, which each part does by itself. Chosen, not
+/// measured.
 constexpr int64_t kFewestRows = 64;
+/// The most bytes of workspace of all parts, each of which packs B for itself.
+constexpr int64_t kMostWorkspaceBytes = 64 << 20;
 
 GemmPlan planOfRows(GemmShape shape, int64_t rows, const Processor& processor) {
   shape.m = rows;
@@ -34,7 +37,7 @@ std::optional<SharedRows> shareRows(const GemmPlan& whole, const Processor& proc
            part.usesDot == whole.usesDot && part.packedBytes <= shared.bytesPerPart();
   };
   shared.part = planOfRows(s, shared.rows, processor);
-  if (!suits(shared.part)) return std::nullopt;
+  if (!suits(shared.part) || shared.count * shared.bytesPerPart() > kMostWorkspaceBytes) return std::nullopt;
   if (const int64_t rest = s.m % shared.rows; rest != 0) {
     shared.lastPart = planOfRows(s, rest, processor);
     if (!suits(*shared.lastPart)) return std::nullopt;
