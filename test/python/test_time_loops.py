@@ -1,6 +1,7 @@
 """`smalti time` of kernels in loops and branches."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -53,6 +54,20 @@ def test_calls_are_counted(time, function, calls):
     assert [k["calls"] for k in found["kernels"]] == [calls]
     assert found["kernels"][0]["us"] == pytest.approx(once["kernels"][0]["us"])
     assert found["us"] >= calls * once["kernels"][0]["us"]
+
+
+def test_a_kernel_in_an_if(smalti, tmp_path):
+    """JAX writes `case`; other frontends `if`."""
+    export = jax.export.export(jax.jit(lambda x, p: lax.cond(p, doubled, lambda v: v, x)), platforms=["tpu"])
+    text = export(X, jnp.bool_(True)).mlir_module()
+    branch = re.compile(r'"stablehlo.case"\((%\w+)\)(.*?) : \(tensor<i32>\)', re.DOTALL)
+    (number,) = (m.group(1) for m in branch.finditer(text))
+    predicate = re.search(re.escape(number) + r" = stablehlo.convert (%\w+)", text).group(1)
+    text = branch.sub(lambda m: f'"stablehlo.if"({predicate}){m.group(2)} : (tensor<i1>)', text)
+    (tmp_path / "m.mlir").write_text(text)
+    done = subprocess.run([smalti, "time", "m.mlir", "--chip", "v5e", "--json"], capture_output=True, text=True, cwd=tmp_path,
+                          timeout=120)
+    assert [k["calls"] for k in chip(done)["kernels"]] == [1]
 
 
 def test_the_table_has_calls(time):

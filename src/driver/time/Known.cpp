@@ -69,12 +69,7 @@ class Evaluation {
     return std::nullopt;
   }
 
-  Results branch(const Op& op, const Array& index) {
-    const auto branches = static_cast<int64_t>(op.regions.size());
-    int64_t chosen = op.name == "if" ? (*index.as<uint8_t>() != 0 ? 0 : 1) : *index.as<int32_t>();
-    if (chosen < 0 || chosen >= branches) chosen = branches - 1;
-    return block(op.regions[static_cast<size_t>(chosen)], {});
-  }
+  Results branch(const Op& op, const Array& index) { return block(op.regions[chosenBranch(op, index)], {}); }
 
   Results call(const Op& op, const std::vector<Array>& operands) {
     const Function* callee = program_.find(op.callee);
@@ -125,6 +120,13 @@ class Evaluation {
 };
 
 }  // namespace
+
+size_t chosenBranch(const Op& op, const Array& index) {
+  const auto branches = static_cast<int64_t>(op.regions.size());
+  int64_t chosen = op.name == "if" ? (*index.as<uint8_t>() != 0 ? 0 : 1) : *index.as<int32_t>();
+  if (chosen < 0 || chosen >= branches) chosen = branches - 1;
+  return static_cast<size_t>(chosen);
+}
 
 Results evaluateKnown(const Program& program, const Function& f, const Op& op, KnownValues& known) {
   return Evaluation(program, f, known).evaluate(op);

@@ -15,4 +15,7 @@ using KnownValues = std::vector<std::optional<Array>>;
 /// branches and calls are followed where what decides them is known.
 std::optional<std::vector<Array>> evaluateKnown(const Program&, const Function&, const Op&, KnownValues&);
 
+/// The number of the region that a "case" or "if" runs.
+size_t chosenBranch(const Op&, const Array& index);
+
 }  // namespace smalti::driver

@@ -95,7 +95,7 @@ class Walk {
         if (auto status = onDevices(frame, op); !status) return fail(std::move(status.error()));
       } else if (op.name == "while" && callsKernels(op)) {
         if (auto status = loop(frame, op); !status) return fail(std::move(status.error()));
-      } else if (op.name == "case" && callsKernels(op)) {
+      } else if ((op.name == "case" || op.name == "if") && callsKernels(op)) {
         if (auto status = branches(frame, op); !status) return fail(std::move(status.error()));
       } else {
         iciUs_ += collectiveUs(frame.function, op, devices_, chip_);
@@ -159,13 +159,6 @@ class Walk {
     for (const ValueId v : values)
       if (const Fusions::Node node = frame.nodes[static_cast<size_t>(v)]; node >= 0) fusions_.needed(node);
   }
-  std::optional<int64_t> numberOf(const Frame& frame, ValueId v) const {
-    const auto& known = frame.known[static_cast<size_t>(v)];
-    if (!known || known->elements() != 1) return std::nullopt;
-    int32_t number = 0;  // little-endian: a pred has one byte
-    std::memcpy(&number, known->data(), std::min<size_t>(sizeof number, static_cast<size_t>(known->bytes())));
-    return number;
-  }
 
   /// Iteration by iteration: the time of a kernel may depend on the loop's index.
   Status loop(Frame& frame, const Op& op) {
@@ -178,7 +171,7 @@ class Walk {
       enter(frame, condition.arguments, state);
       auto goesOn = ops(frame, condition.ops);
       if (!goesOn) return fail(std::move(goesOn.error()));
-      const auto again = numberOf(frame, goesOn->front());
+      const auto& again = frame.known[static_cast<size_t>(goesOn->front())];
       if (!again || iteration == kMostIterations)
         return fail({.code = "SM6902",
                      .message = again ? "a loop around a kernel runs too often to be timed"
@@ -187,7 +180,7 @@ class Walk {
                      .need = again ? fmt::format("at most {} iterations", kMostIterations) : std::string(),
                      .have = sourceOf(frame, goesOn->front()).what,
                      .help = again ? "time one iteration, and multiply" : sourceOf(frame, goesOn->front()).help});
-      if (*again == 0) break;
+      if (*again->as<uint8_t>() == 0) break;
       enter(frame, body.arguments, state);
       auto results = ops(frame, body.ops);
       if (!results) return fail(std::move(results.error()));
@@ -202,18 +195,18 @@ class Walk {
   /// The branch that is taken; the slowest one, if that is not known.
   Status branches(Frame& frame, const Op& op) {
     need(frame, {op.operands.front()});
-    const auto index = numberOf(frame, op.operands.front());
-    const auto last = static_cast<int64_t>(op.regions.size()) - 1;
-    const int64_t taken = index ? (*index < 0 || *index > last ? last : *index) : -1;
+    const auto& index = frame.known[static_cast<size_t>(op.operands.front())];
+    const auto taken = index ? std::optional(chosenBranch(op, *index)) : std::nullopt;
     // The walk of each branch starts from what is known here.
     std::optional<Walk> slowest;
     double most = -1;
     std::optional<Frame> after;
     std::vector<ValueId> results;
-    for (int64_t i = taken < 0 ? 0 : taken; i <= (taken < 0 ? last : taken); ++i) {
+    for (size_t i = 0; i < op.regions.size(); ++i) {
+      if (taken && i != *taken) continue;
       Walk branch = *this;
       Frame inside = frame;
-      auto made = branch.ops(inside, op.regions[static_cast<size_t>(i)].ops);
+      auto made = branch.ops(inside, op.regions[i].ops);
       if (!made) return fail(std::move(made.error()));
       branch.need(inside, *made);
       const double us = Walk(branch).total().us;
@@ -225,7 +218,7 @@ class Walk {
     }
     take(std::move(*slowest));
     Carried state = carried(*after, results);
-    if (taken < 0) state.known.assign(results.size(), std::nullopt);
+    if (!taken) state.known.assign(results.size(), std::nullopt);
     enter(frame, op.results, state);
     return {};
   }
@@ -300,8 +293,8 @@ class Walk {
     for (const ValueId v : op.operands) {
       question.sources.push_back(sourceOf(frame, v));
       question.operands.push_back(frame.known[static_cast<size_t>(v)]);
-      if (frame.nodes[static_cast<size_t>(v)] >= 0) fusions_.needed(frame.nodes[static_cast<size_t>(v)]);
     }
+    need(frame, op.operands);
     for (const ValueId v : op.results) {
       const auto i = static_cast<size_t>(v);
       const ArrayType& type = frame.function.values[i];
