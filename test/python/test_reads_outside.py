@@ -73,6 +73,29 @@ def test_run_goes_on_after_a_read_outside(run, tmp_path, kernel, what, params, t
     assert [(f["code"], f["severity"], f["count"]) for f in finding] == [("SM4010", "finding", 1)]
 
 
+def test_the_machine_names_the_element_of_a_long_kernel_without_running_it_to_its_end(run, tmp_path):
+    """Its last reads are counted only by a run to the end, which takes the machine half a minute."""
+    n = 30_000_000
+
+    def sums(s_ref, o_ref):
+        def step(i, total):
+            x = s_ref[jnp.where((i < 2) | (i >= n - 2), 8, i & 7)]
+            return total + jnp.where((i < 2) | (i >= n - 2), 0, x)
+
+        o_ref[0] = jax.lax.fori_loop(0, n, step, jnp.int32(0))
+
+    smem = pl.BlockSpec(memory_space=pltpu.SMEM)
+    x = np.arange(8, dtype=np.int32)
+    np.save(tmp_path / "x.npy", x)
+    call = pl.pallas_call(sums, in_specs=[smem], out_specs=smem, out_shape=jax.ShapeDtypeStruct((1,), jnp.int32))
+    (tmp_path / "kernel.mlir").write_text(jax.export.export(jax.jit(call), platforms=["tpu"])(x).mlir_module())
+    done = run("run", "--out", ".", "--json", "--target", "cpu")
+    assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "out0.npy")[0] == (n // 8 * 28 - 1 - 6 - 7) % 2**31
+    [finding] = json.loads(done.stdout)["findings"]
+    assert (finding["code"], finding["have"], finding["count"]) == ("SM4010", "8", 1)
+
+
 @pytest.mark.parametrize("kernel", [differences, through_a_slice])
 def test_check_refuses_it(run, tmp_path, kernel):
     exported(tmp_path, kernel)

@@ -2,13 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <functional>
-#include <mutex>
 #include <string_view>
-#include <thread>
 #include <utility>
 
+#include "driver/target/Alarm.h"
 #include "driver/target/RunOptions.h"
 #include "smalti/diagnostic.h"
 
@@ -18,25 +15,6 @@ namespace smalti::driver {
 Diagnostic notInTime(std::string_view work, double seconds);
 /// SM9006, of a program between its ops. `where`: "program 'main'".
 Diagnostic stoppedAt(const SourcePlace&, std::string where);
-
-/// Calls `ring` once, on a thread of its own, after these seconds or when `watched` (may be null) is true, but not
-/// after it is destroyed.
-class Alarm {
- public:
-  Alarm(double seconds, const std::atomic<bool>* watched, std::function<void()> ring);
-  ~Alarm();
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
-
- private:
-  void wait(double seconds, const std::atomic<bool>* watched);
-
-  std::mutex mutex_;
-  std::condition_variable over_;
-  bool isOver_ = false;
-  std::function<void()> ring_;
-  std::thread thread_;
-};
 
 /// Has an execution stop when its time is over.
 class TimeLimit {

@@ -91,8 +91,8 @@ TEST(Executable, ReadsOutsideAreExplainedOnce) {
   EXPECT_EQ(first->findings[0].diagnostic.have, "8");
   EXPECT_EQ(second->findings[0].diagnostic.have, "");
   EXPECT_EQ(second->findings[0].diagnostic.place.str(), first->findings[0].diagnostic.place.str());
-  EXPECT_GT(first->statistics.instructions, 0) << "the machine";
-  EXPECT_EQ(second->statistics.instructions, 0) << "native code";
+  EXPECT_EQ(first->statistics.instructions, 0) << "the results are those of native code";
+  EXPECT_EQ(second->statistics.instructions, 0);
   expectSame(first->results[0], second->results[0]);
 }
 

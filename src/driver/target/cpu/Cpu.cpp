@@ -13,6 +13,7 @@
 #include "driver/target/Code.h"
 #include "driver/target/KeepLog.h"
 #include "driver/target/TpuNumerics.h"
+#include "driver/target/cpu/ReadsOutside.h"
 #include "machine/ProcessTransport.h"
 #include "machine/observers/Registry.h"
 #include "machine/runtime/Compiled.h"
@@ -74,40 +75,31 @@ class CpuKernel : public TargetKernel {
     std::vector<std::vector<Array>> kept;
     if (checked) kept.assign(operands.begin(), operands.end());
     const bool inPlace = !checked && overwritesOperands(operands, into);
-    const bool goesOn = goesOn_ || inPlace;  // another thread may set it meanwhile
-    const auto keepReads = [&](std::vector<SourcePlace>& places) {
-      for (SourcePlace& place : places) all.findings.push_back(readOutside(std::move(place)));
-    };
+    std::vector<SourcePlace> outsideReads;
+    cpu::CallOptions options = callOptions(settings);
+    if (native && contract_.readsOutsideGoOn) options.outsideReads = &outsideReads;
     if (together) {
       bool fault = false;
       std::vector<std::vector<std::string>> logs;
-      std::vector<SourcePlace> outsideReads;
-      cpu::CallOptions options = callOptions(settings);
-      if (goesOn) options.outsideReads = &outsideReads;
       auto results = native->callOnDevices(operands, options, fault, logs, spread ? &*spread : nullptr);
       if (!results) return fail(std::move(results.error()));
       if (fault && spread && settings.stop && settings.stop->load(std::memory_order_relaxed))
         giveUpNextRun(*spread->messages);  // which the other processes begin
-      if (fault) return explain(operands, settings, into, {.hasGoneOn = goesOn, .inPlace = inPlace});
-      keepReads(outsideReads);
+      if (fault) return explain(operands, settings, inPlace);
       all.results = std::move(*results);
       for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, settings, all);
+      all.findings = readsOutside(outsideReads, operands, settings, !inPlace && !spread);
       return all;
     }
     for (size_t device = 0; device < operands.size(); ++device) {
       std::vector<std::string> log;
-      std::vector<SourcePlace> outsideReads;
-      cpu::CallOptions options = callOptions(settings);
-      if (native && goesOn) options.outsideReads = &outsideReads;
       auto results = callNative(operands[device], options, device == 0 ? into : std::span<Array>(), log);
       if (!results) return fail(std::move(results.error()));
-      if (!*results)
-        return explain(operands, settings, checked ? std::span<Array>() : into,
-                       {.hasGoneOn = goesOn, .inPlace = inPlace});
-      keepReads(outsideReads);
+      if (!*results) return explain(operands, settings, inPlace);
       all.results.push_back(std::move(**results));
       keepLog(log, device, settings, all);
     }
+    all.findings = readsOutside(outsideReads, operands, settings, !inPlace);
     return all;
   }
 
@@ -143,45 +135,24 @@ class CpuKernel : public TargetKernel {
     return false;
   }
 
-  /// The finding that the machine would report for such a load if the inputs were still intact.
-  Finding readOutside(SourcePlace place) const {
-    return {
-        {.code = "SM4010",
-         .message = "out-of-bounds read: elements outside are undefined",
-         .place = std::move(place),
-         .need = {},
-         .have = {},
-         .help = "harmless if nothing uses those elements; otherwise clamp the index, which `smalti check` reports"}};
+  /// Of a call in which native code has gone on. The first time, the machine names the elements, if the operands are
+  /// still intact.
+  std::vector<Finding> readsOutside(const std::vector<SourcePlace>& places,
+                                    std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
+                                    bool intact) const {
+    if (places.empty()) return {};
+    if (!intact || named_.exchange(true)) return findingsOf(places);
+    return nameElements(
+        places, machineOptionsInPlaceOfCode(contract_, settings),
+        [&](const machine::MachineOptions& options) { return machine::run(*machine_, operands, options); });
   }
 
-  /// How a call ended that ended with a fault.
-  struct Fault {
-    bool hasGoneOn = false;  ///< it did not end at loads that reach outside their refs
-    bool inPlace = false;    ///< it may have overwritten operands
-  };
-
-  /// What the machine reports about a call that ended with a fault. If the machine went on, the results are those of
-  /// native code that goes on, too: all calls give the same.
+  /// The machine runs a call again that ended with a fault, to report the error. Its results are invalid if native code
+  /// has already overwritten inputs.
   Result<machine::KernelResult> explain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
-                                        std::span<Array> into, Fault fault) const {
-    // A further owner, so that the machine leaves the operands as they are.
-    const std::vector<std::vector<Array>> kept(operands.begin(), operands.end());
-    auto explained = runAgain(operands, settings, fault.inPlace);
-    if (!explained || fault.hasGoneOn || !goesOn_) return explained;
-    if (auto native = run(operands, settings, into)) {
-      explained->results = std::move(native->results);
-      explained->statistics = native->statistics;  // whose instructions tell callers that the machine does the work
-    }
-    return explained;
-  }
-
-  /// The machine runs the call again to report the error. Its results are invalid if native code has already
-  /// overwritten inputs.
-  Result<machine::KernelResult> runAgain(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
-                                         bool inPlace) const {
+                                        bool inPlace) const {
     if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
     auto result = runMachine(operands, settings);
-    if (result && !checked) goesOn_ = true;
     if (!result || !inPlace) return result;
     return fail({.code = "SM9016",
                  .message = "native code stopped with a fault after it had overwritten an input in place",
@@ -193,10 +164,7 @@ class CpuKernel : public TargetKernel {
 
   std::shared_ptr<const machine::CompiledKernel> machine_;
   Contract contract_;
-  /// Native code has stopped where the machine went on, at loads that reach outside their refs. The machine has
-  /// reported them with indices; later calls name their places only, and need no second run, which may take a thousand
-  /// times as long.
-  mutable std::atomic<bool> goesOn_{false};
+  mutable std::atomic<bool> named_{false};  ///< the machine has named elements that were read outside a ref
 };
 
 }  // namespace
