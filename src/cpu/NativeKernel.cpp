@@ -265,6 +265,7 @@ class CompiledKernel : public MeasuredKernel {
     worker.context.limits = {.iterationsLeft = options.stepLimit > 0 ? options.stepLimit : INT64_MAX,
                              .stop = options.stop ? options.stop : &kNever};
     worker.context.threads = options.threads > 0 ? options.threads : defaultThreads();
+    worker.context.copies.begin(worker.context.threads);
     worker.context.outside.begin(options.outsideReads != nullptr, poison_);
   }
 
@@ -278,6 +279,7 @@ class CompiledKernel : public MeasuredKernel {
   bool run(GridWorker& worker, const llvm::SmallVector<void*, 16>& pointers, int64_t first, int64_t last) const {
     if (worker.context.stamps) worker.context.stamps->begins();
     const int32_t status = function_(&worker.context, pointers.data(), worker.arena, first, last);
+    worker.context.copies.end();
     if (worker.context.stamps) worker.context.stamps->ends();
     return status != 0 || !worker.fallback.hazards.none();
   }

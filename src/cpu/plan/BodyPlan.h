@@ -102,10 +102,15 @@ struct OpPlan {
 /// The refusal of a copy or signal of a kernel that runs without other devices.
 inline constexpr const char* kOtherDevice = "it copies to another device or core, or signals it";
 
+/// An attribute of loads, stores, enqueue_dma, wait_dma and sem_wait in checked code (emit/ops/HazardChecks.h). A load
+/// with the value "write" counts as a write.
+inline constexpr const char* kHazardChecked = "smalti.hazard_checked";
+
 struct BodyPlan {
   /// By op, the terminators of blocks included. Ops without a plan have no code: constants, ops that a product
   /// computes, too, and those whose results are not used.
   llvm::DenseMap<mlir::Operation*, OpPlan> ops{};
+  bool copiesLater = false;  ///< a copy may be executed by another thread until the kernel waits for its semaphore
   llvm::DenseSet<mlir::Operation*> dead{};  ///< loads whose values are not used: their bounds are checked nevertheless
 };
 

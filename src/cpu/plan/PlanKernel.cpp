@@ -33,7 +33,13 @@ class KernelPlanner {
         locality_(plan.locality),
         kernel_(package.kernelFunction()),
         arguments_(package),
-        body_(processor, devices, stepThreads, kernel_) {}
+        body_(processor, devices, stepThreads, kernel_) {
+    // The checks rely on copies that are complete when they start.
+    const auto isChecked = [](mlir::Operation* op) {
+      return op->hasAttr(kHazardChecked) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+    };
+    body_.plan.copiesLater = stepThreads > 1 && !kernel_.walk(isChecked).wasInterrupted();
+  }
 
   NativeResult run() {
     if (auto ok = checkScratch(); !ok) return ok;

@@ -74,9 +74,9 @@ NativeResult planCopy(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
-/// With several devices, others see what the kernel has written.
+/// With several devices, others see what the kernel has written. A copy may have written its target until here.
 NativeResult exchange(BodyPlanner& p) {
-  if (p.devices) p.flushBeforeWrites();
+  if (p.devices || p.plan.copiesLater) p.flushBeforeWrites();
   return {};
 }
 

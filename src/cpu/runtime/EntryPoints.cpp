@@ -73,6 +73,13 @@ void smaltiCpuShare(void* context, void (*compute)(const int64_t* range, void* v
   });
 }
 
+void smaltiCpuCopyStart(void* context, const Copy* copy, const void* semaphore) {
+  static_cast<KernelContext*>(context)->copies.start(*copy, semaphore);
+}
+void smaltiCpuCopyFinish(void* context, const void* semaphore) {
+  static_cast<KernelContext*>(context)->copies.finish(semaphore);
+}
+
 void smaltiCpuStamp(void* context, int32_t part, int32_t opens) {
   if (Stamps* stamps = static_cast<KernelContext*>(context)->stamps) stamps->stamp(part, opens != 0);
 }
@@ -90,6 +97,8 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
                                   {kPutSymbol, reinterpret_cast<void*>(&smaltiCpuPut)},
                                   {kSignalSymbol, reinterpret_cast<void*>(&smaltiCpuSignal)},
                                   {kReadSymbol, reinterpret_cast<void*>(&smaltiCpuRead)},
+                                  {kCopyStartSymbol, reinterpret_cast<void*>(&smaltiCpuCopyStart)},
+                                  {kCopyFinishSymbol, reinterpret_cast<void*>(&smaltiCpuCopyFinish)},
                                   {kShareSymbol, reinterpret_cast<void*>(&smaltiCpuShare)},
                                   {kStampSymbol, reinterpret_cast<void*>(&smaltiCpuStamp)},
                                   {kStepSymbol, reinterpret_cast<void*>(&smaltiCpuStep)},

@@ -5,6 +5,7 @@
 
 #include "cpu/emit/InterpreterFallback.h"
 #include "cpu/jit/Jit.h"
+#include "cpu/runtime/AsyncCopies.h"
 #include "cpu/runtime/CallLimits.h"
 #include "cpu/runtime/Devices.h"
 #include "cpu/runtime/OutsideReads.h"
@@ -20,6 +21,7 @@ struct KernelContext {
   Stamps* stamps = nullptr;  ///< time stamps of measured code; null otherwise
   int threads = 1;           ///< that may share work inside a step (emit/SharedLoop.h)
   OutsideReads outside{};
+  AsyncCopies copies{};
 };
 
 /// All functions that generated code may call, by name.

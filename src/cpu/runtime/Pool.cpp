@@ -31,6 +31,8 @@ constexpr std::chrono::microseconds kCallerSpin{1000};
 constexpr std::chrono::microseconds kSpinBeforeYield{5};
 /// A free thread takes this fraction of an equal share of the remaining points.
 constexpr int64_t kRangeFraction = 4;
+/// Bytes of copies for which a sleeping worker is woken, which costs the caller as long as it would take to copy them.
+constexpr int64_t kWorthWakingBytes = 256 * 1024;
 /// The number of cores for callers that pass none.
 constexpr int kNoCoreLimit = std::numeric_limits<int>::max();
 
@@ -59,9 +61,16 @@ using Body = llvm::function_ref<void(int64_t, int64_t, int)>;
 
 /// User threads inside a call, each of which keeps a core busy, with or without the pool.
 std::atomic<int> gCallers{0};
+thread_local int tCalls = 0;  ///< of this thread that are in progress
 struct Caller {
-  Caller() { gCallers.fetch_add(1, memory_order_relaxed); }
-  ~Caller() { gCallers.fetch_sub(1, memory_order_relaxed); }
+  Caller() {
+    if (tCalls++ == 0) gCallers.fetch_add(1, memory_order_relaxed);
+  }
+  ~Caller() {
+    if (--tCalls == 0) gCallers.fetch_sub(1, memory_order_relaxed);
+  }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
 };
 
 struct Job {
@@ -86,8 +95,8 @@ struct Job {
 };
 
 /// The caller posts, a worker runs. What has not begun when the caller has run out of points is taken back, so that
-/// no thread waits for another to wake.
-enum Phase : int { kIdle, kPosted, kRunning, kStopped };
+/// no thread waits for another to wake. An idle worker looks for copies, too; kCalled wakes one that sleeps to do so.
+enum Phase : int { kIdle, kCalled, kPosted, kRunning, kStopped };
 
 class Pool;
 struct alignas(64) Worker {
@@ -96,6 +105,7 @@ struct alignas(64) Worker {
   int id = 0;
   pthread_t thread = {};
   int awayFrom = -2;  ///< the caller's core when it was last told; -2: never
+  std::atomic<bool> sleeps{false};
 };
 
 thread_local bool tInside = false;  ///< whether this thread runs a range
@@ -134,13 +144,36 @@ class Pool {
     }
   }
 
+  /// Null: another thread has the queue, or there are no workers. `cores`: that the caller may use.
+  CopyQueue* takeCopies(int cores) {
+    if (copiesTaken_.exchange(true, memory_order_acquire)) return nullptr;
+    if (take()) {  // otherwise its holder has made workers
+      grow(1);
+      giveBack();
+    }
+    copyingCores_.store(cores, memory_order_relaxed);
+    if (first_.load(memory_order_acquire)) return &copies_;
+    giveBackCopies();
+    return nullptr;
+  }
+  void giveBackCopies() {
+    copyingCores_.store(0, memory_order_relaxed);
+    copiesTaken_.store(false, memory_order_release);
+  }
+  /// There are copies for a worker that sleeps.
+  void callCopier() {
+    Worker& first = *first_.load(memory_order_acquire);
+    if (!first.sleeps.load()) return;
+    int idle = kIdle;
+    if (first.state.compare_exchange_strong(idle, kCalled)) first.state.notify_one();
+  }
+
   /// The pool is held by this thread, and idle.
   void stop() {
     for (const auto& w : workers_) {
       publish(w->state, kStopped);
     }
     for (const auto& w : workers_) pthread_join(w->thread, nullptr);
-    workers_.clear();
   }
 
  private:
@@ -149,7 +182,7 @@ class Pool {
     const FloatModeScope ieee;
     tInside = true;
     for (;;) {
-      waitWhile(self.state, kIdle, kWorkerSpin);
+      self.pool->idle(self);
       int posted = kPosted;
       if (self.state.compare_exchange_strong(posted, kRunning, memory_order_acquire)) {
         for (const int next : {2 * self.id - 1, 2 * self.id}) self.pool->wake(next);
@@ -160,6 +193,40 @@ class Pool {
         return nullptr;
       }
     }
+  }
+
+  /// Returns when the state is no longer kIdle; executes copies meanwhile.
+  void idle(Worker& self) {
+    Clock::time_point begin = Clock::now();
+    for (;;) {
+      for (int i = 0; i < 32; ++i) {
+        const int state = self.state.load(memory_order_acquire);
+        if (state == kCalled) {
+          int called = kCalled;
+          self.state.compare_exchange_strong(called, kIdle, memory_order_relaxed);
+          begin = Clock::now();
+        } else if (state != kIdle) {
+          return;
+        }
+        if (mayCopy(self) && copies_.runOne())
+          begin = Clock::now();
+        else
+          pauseBriefly();
+      }
+      const auto waited = Clock::now() - begin;
+      if (waited > kWorkerSpin) {
+        self.sleeps.store(true);
+        if (!(mayCopy(self) && copies_.hasWork())) self.state.wait(kIdle, memory_order_acquire);
+        self.sleeps.store(false);
+      } else if (waited > kSpinBeforeYield) {
+        std::this_thread::yield();
+      }
+    }
+  }
+
+  /// As Job::isCrowded.
+  bool mayCopy(const Worker& self) const {
+    return gCallers.load(memory_order_relaxed) + self.id <= copyingCores_.load(memory_order_relaxed);
   }
 
   /// Wakes a worker of this call, which wakes the next workers, so that the caller need not wake each of many threads.
@@ -186,10 +253,14 @@ class Pool {
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
       if (failed) return;
       workers_.push_back(std::move(w));
+      first_.store(workers_.front().get(), memory_order_release);
     }
   }
 
-  std::atomic<bool> taken_{false};
+  std::atomic<bool> taken_{false}, copiesTaken_{false};
+  std::atomic<Worker*> first_{nullptr};
+  std::atomic<int> copyingCores_{0};  ///< that callers and workers that copy may use together
+  CopyQueue copies_;
   std::vector<std::unique_ptr<Worker>> workers_;
   Job job_;
 };
@@ -234,6 +305,27 @@ void parallelFor(int64_t points, int threads, Body body) {
 
 namespace {
 
+class CopiesOfPool : public SharedCopies {
+ public:
+  CopiesOfPool(Pool& pool, CopyQueue& queue) : pool_(pool), queue_(queue) {}
+  ~CopiesOfPool() override {
+    queue_.finish(nullptr);
+    pool_.giveBackCopies();
+  }
+
+  bool push(const Copy& copy, const void* semaphore) override {
+    if (!queue_.push(copy, semaphore)) return false;
+    if (queue_.waitingBytes() >= kWorthWakingBytes) pool_.callCopier();
+    return true;
+  }
+  void finish(const void* semaphore) override { queue_.finish(semaphore); }
+
+ private:
+  Pool& pool_;
+  CopyQueue& queue_;
+  const Caller caller_;
+};
+
 /// Runs the members on threads of their own, because another call uses the pool.
 bool onOwnThreads(int members, llvm::function_ref<void(int)> body) {
   enum : int { kUndecided, kGo, kGoHome };
@@ -258,6 +350,14 @@ bool onOwnThreads(int members, llvm::function_ref<void(int)> body) {
 }
 
 }  // namespace
+
+std::unique_ptr<SharedCopies> SharedCopies::take(int threads) {
+  const int cores = threads > 0 ? threads : availableCores();
+  if (tInside || cores < 2) return nullptr;
+  Pool& pool = thePool();
+  CopyQueue* queue = pool.takeCopies(cores);
+  return queue ? std::make_unique<CopiesOfPool>(pool, *queue) : nullptr;
+}
 
 bool runOnThreads(int members, llvm::function_ref<void(int)> body) {
   if (members == 1) return body(0), true;

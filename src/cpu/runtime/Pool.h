@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "cpu/runtime/CopyQueue.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace smalti::cpu {
@@ -23,5 +25,20 @@ void parallelFor(int64_t points, int threads, llvm::function_ref<void(int64_t fi
 /// Calls `body(member)` for members 0 (on the caller) to members - 1, each on a thread of its own, so that they may
 /// wait for each other; returns when all have returned. False: the system has no more threads, and nothing has run.
 bool runOnThreads(int members, llvm::function_ref<void(int member)> body);
+
+/// A queue of copies that idle threads of the pool execute, up to `threads` with the caller among them. One user thread
+/// has it at a time.
+class SharedCopies {
+ public:
+  /// Null: another thread has the queue, this one is inside a range of parallelFor, or there are no other threads.
+  static std::unique_ptr<SharedCopies> take(int threads);
+  /// Finishes all.
+  virtual ~SharedCopies() = default;
+
+  /// False: the queue is full.
+  virtual bool push(const Copy&, const void* semaphore) = 0;
+  /// As CopyQueue::finish.
+  virtual void finish(const void* semaphore) = 0;
+};
 
 }  // namespace smalti::cpu

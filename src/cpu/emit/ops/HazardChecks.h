@@ -1,13 +1,10 @@
-// Hazard checks: ops with the attribute report the memory that they access to the runtime
+// Hazard checks: ops with the attribute kHazardChecked report the memory that they access to the runtime
 // (cpu/runtime/DmaHazardTracker.h), and the call ends with a fault if a copy in flight may conflict with it.
 #pragma once
 
 #include "cpu/emit/NativeLowering.h"
 
 namespace smalti::cpu {
-
-/// On loads, stores, enqueue_dma, wait_dma and sem_wait. A load with the value "write" counts as a write.
-inline constexpr const char* kHazardChecked = "smalti.hazard_checked";
 
 void emitHazardCheck(NativeLowering&, mlir::Operation&, const View& box, bool write);
 void trackCopyStart(NativeLowering&, mlir::Operation&, const View& source, const View& target, const View& semaphore,

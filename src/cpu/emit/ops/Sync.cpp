@@ -1,4 +1,5 @@
-// DMA and semaphores: a copy happens when it starts, and its semaphores count at once. On one device a wait that would
+// DMA and semaphores: the semaphores of a copy count at once. The copy itself happens when it starts, or another thread
+// executes it until the kernel waits for its semaphore (runtime/AsyncCopies.h). On one device a wait that would
 // block ends the call with a fault; the machine then runs the kernel again and reports the deadlock. With several
 // devices, each device has a thread, which waits; a deadlock ends the call (runtime/Devices.h).
 #include <array>
@@ -6,6 +7,7 @@
 #include "cpu/emit/ops/HazardChecks.h"
 #include "cpu/emit/ops/OpTables.h"
 #include "cpu/emit/ops/PackedAccess.h"
+#include "cpu/runtime/AsyncCopies.h"
 #include "cpu/runtime/Devices.h"
 #include "ir/facts/OperandSegments.h"
 #include "llvm/IR/Module.h"
@@ -39,6 +41,11 @@ void addToCount(NativeLowering& l, const View& semaphore, Reg amount) {
     setCount(l, semaphore, l.b.CreateAdd(countOf(l, semaphore), amount));
 }
 
+/// Copies that raise the semaphore are complete afterwards.
+void finishCopies(NativeLowering& l, const View& semaphore) {
+  if (l.plan.copiesLater) callRuntime(l, kCopyFinishSymbol, l.b.getVoidTy(), {semaphore.base});
+}
+
 void wait(NativeLowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices) {
     // Other devices may change memory meanwhile.
@@ -46,6 +53,7 @@ void wait(NativeLowering& l, const View& semaphore, Reg amount) {
     l.require(l.b.CreateICmpEQ(ended, l.b.getInt32(0)));
     return;
   }
+  finishCopies(l, semaphore);
   Reg count = countOf(l, semaphore);
   l.require(l.b.CreateICmpSGE(count, amount));
   setCount(l, semaphore, l.b.CreateSub(count, amount));
@@ -82,6 +90,7 @@ NativeResult lowerSemaphoreRead(NativeLowering& l, mlir::Operation& op) {
     count = callRuntime(l, kReadSymbol, l.b.getInt64Ty(), {semaphore.base});
     l.require(l.b.CreateICmpNE(count, l.index(INT64_MIN)));
   } else {
+    finishCopies(l, semaphore);
     count = countOf(l, semaphore);
   }
   l.setScalar(op.getResult(0), l.b.CreateTrunc(count, l.b.getInt32Ty()));
@@ -126,25 +135,34 @@ Reg credit(NativeLowering& l, const View& semaphore, Reg bytes) {
   return semaphore.dtype == DType::dma_semaphore ? bytes : l.index(1);
 }
 
-/// Copies runs of elements that are contiguous in both views; sizes may be known only at run time.
-void copyRuns(NativeLowering& l, const View& from, const View& to) {
-  Builder& b = l.b;
-  const size_t rank = to.shape.size();
-  // The trailing dimensions that form one run: static ones, preceded by at most one dimension of dynamic size.
-  size_t first = rank;
+/// The first of the trailing dimensions that form one run of contiguous elements in both views: static ones, preceded
+/// by at most one dimension of dynamic size.
+size_t firstOfRun(NativeLowering& l, const View& from, const View& to) {
+  size_t first = to.shape.size();
   int64_t run = 1;
   for (bool fixed = true;
        first > 0 && fixed && constantOf(from.strides[first - 1]) == run && constantOf(to.strides[first - 1]) == run;
        --first) {
-    const auto size = constantOf(extent(b, to, first - 1));
+    const auto size = constantOf(extent(l.b, to, first - 1));
     fixed = size.has_value();
     if (fixed) run *= *size;
   }
+  return first;
+}
+
+/// The bytes of the elements in the dimensions from `first` on.
+Reg bytesFrom(NativeLowering& l, const View& view, size_t first) {
   Reg elements = l.index(1);
-  for (size_t d = first; d < rank; ++d) elements = b.CreateMul(elements, extent(b, to, d));
-  const int bytes = storage_bytes(to.dtype);
-  const llvm::Align align(static_cast<uint64_t>(bytes));
-  Reg size = b.CreateMul(elements, l.index(bytes));
+  for (size_t d = first; d < view.shape.size(); ++d) elements = l.b.CreateMul(elements, extent(l.b, view, d));
+  return l.b.CreateMul(elements, l.index(storage_bytes(view.dtype)));
+}
+
+/// Copies runs of elements that are contiguous in both views; sizes may be known only at run time.
+void copyRuns(NativeLowering& l, const View& from, const View& to) {
+  Builder& b = l.b;
+  const size_t rank = to.shape.size(), first = firstOfRun(l, from, to);
+  const llvm::Align align(static_cast<uint64_t>(storage_bytes(to.dtype)));
+  Reg size = bytesFrom(l, to, first);
   std::vector<Reg> at(rank, l.index(0));
   std::function<void(size_t)> walk = [&](size_t d) {
     if (d == first) {
@@ -164,6 +182,32 @@ void copyRuns(NativeLowering& l, const View& from, const View& to) {
     });
   };
   walk(0);
+}
+
+/// The same, until the kernel waits for the semaphore `later` if that is not null; then the views do not overlap.
+void copyRuns(NativeLowering& l, const View& from, const View& to, const View* later) {
+  Builder& b = l.b;
+  const size_t first = firstOfRun(l, from, to);
+  const auto bytes = constantOf(bytesFrom(l, to, 0));
+  if (!later || !l.plan.copiesLater || first > Copy::kMaxRank || (bytes && *bytes < AsyncCopies::kWorthSharingBytes))
+    return copyRuns(l, from, to);
+  static_assert(sizeof(Copy) == (3 + 3 * Copy::kMaxRank) * sizeof(int64_t));
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::Type* type = llvm::ArrayType::get(b.getInt64Ty(), 3 + 3 * Copy::kMaxRank);
+  Reg copy = Builder(&entry, entry.begin()).CreateAlloca(type);
+  const auto set = [&](size_t i, Reg value) { b.CreateStore(value, b.CreateConstInBoundsGEP2_64(type, copy, 0, i)); };
+  set(0, to.base);
+  set(1, from.base);
+  set(2, bytesFrom(l, to, first));
+  Reg elementBytes = l.index(storage_bytes(to.dtype));
+  for (size_t i = 0; i < Copy::kMaxRank; ++i) {
+    const size_t unused = Copy::kMaxRank - first;
+    const bool isUsed = i >= unused;
+    set(3 + i, isUsed ? extent(b, to, i - unused) : l.index(1));
+    set(3 + Copy::kMaxRank + i, isUsed ? b.CreateMul(to.strides[i - unused], elementBytes) : l.index(0));
+    set(3 + 2 * Copy::kMaxRank + i, isUsed ? b.CreateMul(from.strides[i - unused], elementBytes) : l.index(0));
+  }
+  callRuntime(l, kCopyStartSymbol, b.getVoidTy(), {copy, later->base});
 }
 
 /// Copies between views that may extend past their arrays: elements present in both are copied, elements present only
@@ -204,8 +248,9 @@ void requireSameShape(NativeLowering& l, const View& from, const View& to) {
   for (size_t d = 0; d < from.shape.size(); ++d) l.require(l.b.CreateICmpEQ(extent(l.b, from, d), extent(l.b, to, d)));
 }
 
-/// Copies through refs that were bitcast to another element width.
-void copyBits(NativeLowering& l, const PackedView& source, const PackedView& target) {
+/// Copies through refs that were bitcast to another element width. `later`: the semaphore until whose wait the copy may
+/// take; null: it is complete at once.
+void copyBits(NativeLowering& l, const PackedView& source, const PackedView& target, const View* later) {
   const PackedView from = withoutUnitDims(source), to = withoutUnitDims(target);
   requireSameShape(l, from.cells, to.cells);
   if (from.cells.memory == to.cells.memory)
@@ -213,7 +258,7 @@ void copyBits(NativeLowering& l, const PackedView& source, const PackedView& tar
     copyPacked(l, unpacked(gatherPacked(l, from)), to);
   else if (from.elementsPerCell == 1 && to.elementsPerCell == 1 && from.cellsPerElement == to.cellsPerElement &&
            from.cells.dtype == to.cells.dtype)
-    copyRuns(l, storedCells(l.b, from), storedCells(l.b, to));
+    copyRuns(l, storedCells(l.b, from), storedCells(l.b, to), later);
   else
     copyPacked(l, from, to);
 }
@@ -250,8 +295,8 @@ void finishCopy(NativeLowering& l, mlir::Operation& op, const View& source, cons
   if (sent) addToCount(l, *sent, credit(l, *sent, bytes));
 }
 
-/// Copies between memories of one element width.
-void copyElements(NativeLowering& l, const View& source, const View& target) {
+/// Copies between memories of one element width. `later`: as for copyBits.
+void copyElements(NativeLowering& l, const View& source, const View& target, const View* later) {
   const View from = withoutUnitDims(source), to = withoutUnitDims(target);
   requireSameShape(l, from, to);
   const bool oneRun = isDense(from) && isDense(to);
@@ -263,7 +308,7 @@ void copyElements(NativeLowering& l, const View& source, const View& target) {
     copyRuns(l, from, aside);
     copyRuns(l, aside, to);
   } else {
-    copyRuns(l, from, to);
+    copyRuns(l, from, to, from.memory == to.memory ? nullptr : later);
   }
 }
 
@@ -272,6 +317,7 @@ NativeResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
   const OperandSegments s(op);
   const View& arrived = l.ref(s[3]);
   const View* sent = s[1] ? &l.ref(s[1]) : nullptr;
+  const View* later = sent || l.options.devices ? nullptr : &arrived;
   if (auto ok = requireSelf(l, s[5]); !ok) return ok;
   Reg device = l.options.devices && s[4] ? l.scalar(s[4]) : nullptr;
   if (!device)
@@ -280,14 +326,14 @@ NativeResult lowerEnqueue(NativeLowering& l, mlir::Operation& op) {
     const PackedView from = sideOf(l, s[0]);
     PackedView to = sideOf(l, s[2]);
     if (device) to.cells = onDevice(l, to.cells, device);
-    copyBits(l, from, to);
+    copyBits(l, from, to, later);
     finishCopy(l, op, storedCells(l.b, from), storedCells(l.b, to), dmaBytes(l, from), arrived, sent, device,
                /*isAll=*/to.cellsPerElement == 1 && to.elementsPerCell == 1);
     return {};
   }
   const View& source = l.ref(s[0]);
   const View to = device ? onDevice(l, l.ref(s[2]), device) : l.ref(s[2]);
-  copyElements(l, source, to);
+  copyElements(l, source, to, later);
   finishCopy(l, op, source, to, dmaBytes(l, source), arrived, sent, device);
   return {};
 }
