@@ -25,13 +25,14 @@ void checkIndexMaps(const KernelPackage& p, mlir::func::FuncOp kernel, Violation
     const ArgumentRole role = i < numInputs ? ArgumentRole{ArgumentRole::input, static_cast<int>(i)}
                                             : ArgumentRole{ArgumentRole::output, static_cast<int>(i - numInputs)};
     mlir::func::FuncOp map = module.lookupSymbol<mlir::func::FuncOp>(window->transform);
-    auto add = [&](std::string message, std::string need, std::string have) {
+    auto add = [&](std::string message, std::string need, std::string have, std::string help = "") {
       violations.add({.code = "SM3010",
                       .message = std::move(message),
                       .place = map ? placeOf(map.getLoc()) : SourcePlace(),
                       .where = {role.str()},
                       .need = std::move(need),
-                      .have = std::move(have)});
+                      .have = std::move(have),
+                      .help = std::move(help)});
     };
     if (!map || map.getBody().empty() || map == kernel) {
       add(fmt::format("the index map function '{}' is missing", window->transform), "a function in the module", "none");
@@ -48,7 +49,10 @@ void checkIndexMaps(const KernelPackage& p, mlir::func::FuncOp kernel, Violation
     if (map.getNumResults() != window->bounds.size() || !i32s)
       add(fmt::format("index map '{}' must give an index for each dimension of the block", window->transform),
           fmt::format("{} of type i32, for the block ({})", window->bounds.size(), fmt::join(window->bounds, ", ")),
-          typeList(map.getResultTypes()));
+          typeList(map.getResultTypes()),
+          llvm::any_of(map.getResultTypes(), [](mlir::Type t) { return t.isInteger(64); })
+              ? "Python's integers have 64 bits under jax_enable_x64: return jnp.int32(0) instead of 0"
+              : "");
   }
 }
 

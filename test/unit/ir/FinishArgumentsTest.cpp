@@ -301,6 +301,23 @@ error[SM3103]: a kernel cannot contain the op 'cf.br'
   need: 2 of type i32, for the block (8, 128)
   have: (i32)
 )"},
+    {"MapGivesWideIntegers",
+     {{R"(@in(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>) -> (i32, i32) {
+    return %i, %i : i32, i32
+  })",
+       R"(@in(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>) -> (i32, i64) {
+    %c = arith.constant 0 : i64
+    return %i, %c : i32, i64
+  })"}},
+     {},
+     R"(error[SM3010]: index map 'in' must give an index for each dimension of the block
+  --> k.mlir:11:3
+   in kernel 'add_one'
+   in input 0
+  need: 2 of type i32, for the block (8, 128)
+  have: (i32, i64)
+  help: Python's integers have 64 bits under jax_enable_x64: return jnp.int32(0) instead of 0
+)"},
     {"AliasOfNoOutput",
      {},
      [](KernelPackage& p) { p.aliases = {{.output = 1, .operand = 1}}; },
