@@ -12,9 +12,12 @@ namespace smalti::gpu {
 
 using cpu::KernelStatus;
 
+/// Whether the results are valid.
+inline bool isComplete(KernelStatus end) { return end == KernelStatus::done || end == KernelStatus::readOutside; }
+
 struct LaunchResult {
   KernelStatus end = KernelStatus::done;
-  std::vector<Array> results;      ///< after KernelStatus::done; otherwise empty, and the operands are unchanged
+  std::vector<Array> results;      ///< if it is complete; otherwise empty, and the operands are unchanged
   std::vector<std::string> log{};  ///< printed lines, as in machine::KernelResult
 };
 

@@ -52,8 +52,8 @@ def exported(folder, kernel, **options):
 
 @pytest.fixture
 def run(smalti, tmp_path):
-    def call(verb, *arguments):
-        return subprocess.run([smalti, verb, "kernel.mlir", "--in", "x.npy", *arguments], capture_output=True, text=True,
+    def call(verb, *arguments, inputs=("--in", "x.npy")):
+        return subprocess.run([smalti, verb, "kernel.mlir", *inputs, *arguments], capture_output=True, text=True,
                               cwd=tmp_path, timeout=120)
     return call
 
@@ -94,6 +94,64 @@ def test_the_machine_names_the_element_of_a_long_kernel_without_running_it_to_it
     assert np.load(tmp_path / "out0.npy")[0] == (n // 8 * 28 - 1 - 6 - 7) % 2**31
     [finding] = json.loads(done.stdout)["findings"]
     assert (finding["code"], finding["have"], finding["count"]) == ("SM4010", "8", 1)
+
+
+def looks_one_too_far(s_ref, x_ref, o_ref):
+    """Whether the next step has the same number: the last one has no next."""
+    i, n = pl.program_id(0), pl.num_programs(0)
+    same = (i + 1 < n) & (s_ref[i + 1] == s_ref[i])
+    o_ref[...] = x_ref[...] * jnp.where(same, 2., 1.)
+
+
+def scalars(folder, kernel, s, x):
+    rows = pl.BlockSpec((8, 128), lambda i, s: (i, 0))
+    grid = pltpu.PrefetchScalarGridSpec(num_scalar_prefetch=1, grid=s.shape, in_specs=[rows], out_specs=rows)
+    np.save(folder / "s.npy", s)
+    np.save(folder / "x.npy", x)
+    call = pl.pallas_call(kernel, grid_spec=grid, out_shape=x)
+    (folder / "kernel.mlir").write_text(jax.export.export(jax.jit(call), platforms=["tpu"])(s, x).mlir_module())
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu", "cuda-host", "cuda-host:sm_80"])
+def test_scalars_are_read_outside_on_every_target(run, tmp_path, target):
+    s = np.array([1, 1, 2, 2, 2], np.int32)
+    x = np.random.default_rng(0).standard_normal((40, 128)).astype(np.float32)
+    scalars(tmp_path, looks_one_too_far, s, x)
+    done = run("run", "--in", "s.npy", "--in", "x.npy", "--out", ".", "--json", "--target", target, inputs=())
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out0.npy"),
+                                  x * np.repeat([2, 1, 2, 2, 1], 8)[:, None].astype(np.float32))
+    report = json.loads(done.stdout)
+    [finding] = report["findings"]
+    assert (finding["code"], finding["have"], finding["count"]) == ("SM4010", "5", 1)
+    if target != "interpret":
+        assert report["statistics"]["instructions"] == 0  # the results are not the machine's
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda-host"])
+def test_later_calls_say_it_without_the_element(tmp_path, target):
+    smalti = pytest.importorskip("smalti", reason="the Python package is not built")
+    s, x = np.array([3, 3], np.int32), np.ones((16, 128), np.float32)
+    scalars(tmp_path, looks_one_too_far, s, x)
+    code = smalti.load(tmp_path / "kernel.mlir").compile(target=target)
+    first, second = code.execute(s, x), code.execute(s, x)
+    assert [f.diagnostic.have for f in first.findings] == ["2"]
+    assert [(f.diagnostic.code, f.diagnostic.have) for f in second.findings] == [("SM4010", "")]
+    if target == "cuda-host":
+        assert second.findings[0].diagnostic.message == (
+            "out-of-bounds read of a scalar: elements outside are undefined")
+        assert second.findings[0].diagnostic.where == ("kernel 'looks_one_too_far'",)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda-host"])
+def test_a_scalar_outside_that_is_used_is_undefined(run, tmp_path, target):
+    def kernel(s_ref, x_ref, o_ref):
+        o_ref[...] = x_ref[...] * s_ref[pl.program_id(0) + 1].astype(jnp.float32)
+
+    scalars(tmp_path, kernel, np.array([3, 4], np.int32), np.ones((16, 128), np.float32))
+    done = run("run", "--in", "s.npy", "--in", "x.npy", "--out", ".", "--target", target, inputs=())
+    assert done.returncode == 0 and "SM4010" in done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out0.npy")[:, 0], [4.] * 8 + [-2.**31] * 8)
 
 
 @pytest.mark.parametrize("kernel", [differences, through_a_slice])

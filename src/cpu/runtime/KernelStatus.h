@@ -7,6 +7,7 @@ namespace smalti::cpu {
 
 /// What a kernel's code reports. Unless it is `done`, the results are invalid.
 enum class KernelStatus : int32_t {
+  readOutside = -1,  ///< of a GPU: as done, but scalars were loaded from outside their refs, which are undefined
   done = 0,
   fault = 1,            ///< an access out of bounds, a wait that would block, or the like
   outside = 2,          ///< an index map gave a block outside its array

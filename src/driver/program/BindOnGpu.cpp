@@ -89,7 +89,7 @@ class BoundProgram : public DeviceProgram::State {
     for (const auto& [kernel, name] : kernels_) {
       const auto end = kernel->ended();
       if (!end) return fail(end.error());
-      if (*end == cpu::KernelStatus::done || !first) continue;
+      if (gpu::isComplete(*end) || !first) continue;
       first = fail(
           {.code = "SM7208",
            .message = *end == cpu::KernelStatus::stepLimit ? "a kernel did not end on the GPU within its step limit"

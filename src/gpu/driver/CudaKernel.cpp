@@ -166,7 +166,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
       return fail(std::move(ok.error()));
     LaunchResult result{.end = static_cast<KernelStatus>(status), .results = {}};
     if (result.end == KernelStatus::stepLimit && options.stepLimit <= 0) return fail(endless());
-    if (result.end != KernelStatus::done) return result;
+    if (!isComplete(result.end)) return result;
     const auto copyOut = [&](void* to, CudaAddress from, size_t bytes, const std::string& what) {
       return driver_.check(driver_.call().copyOut(to, from, bytes), fmt::format("copy {} from the GPU", what));
     };

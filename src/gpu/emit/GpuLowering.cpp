@@ -195,6 +195,12 @@ void GpuLowering::require(Reg ok, KernelStatus otherwise) {
   b.SetInsertPoint(next);
 }
 
+void GpuLowering::noteReadOutside() {
+  const auto status = [&](KernelStatus s) { return b.getInt32(static_cast<uint32_t>(s)); };
+  b.CreateAtomicCmpXchg(kernelStatus, status(KernelStatus::done), status(KernelStatus::readOutside), llvm::Align(4),
+                        llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
+}
+
 std::vector<Reg> GpuLowering::carry(Reg begin, Reg end, Reg step, std::vector<Reg> start,
                                     const std::function<std::vector<Reg>(Reg, const std::vector<Reg>&)>& body) {
   auto& c = b.getContext();

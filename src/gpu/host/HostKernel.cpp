@@ -142,7 +142,7 @@ class FibreKernel : public HostKernel {
     int32_t status = 0;
     const int64_t iterations = options.stepLimit > 0 ? options.stepLimit : INT64_MAX;
     const std::vector<std::byte> maps = hostMaps(arrays.pointers);
-    for (int64_t block = 0; block < blocks && status == 0; ++block) {
+    for (int64_t block = 0; block < blocks && isComplete(KernelStatus{status}); ++block) {
       const BlockLaunch launch{.threads = lowered_.allThreads(),
                                .block = static_cast<int32_t>(block),
                                .blocks = static_cast<int32_t>(blocks),
@@ -157,7 +157,7 @@ class FibreKernel : public HostKernel {
                      .help = "this is a bug in Smalti, not in the kernel: please report it with the module"});
     }
     LaunchResult result{.end = static_cast<KernelStatus>(status), .results = {}};
-    if (result.end != KernelStatus::done) return result;
+    if (!isComplete(result.end)) return result;
     if (options.watcher)
       if (Status ok = options.watcher->after(watched(arrays, points, printBytes)); !ok)
         return fail(std::move(ok.error()));

@@ -1,7 +1,6 @@
 #include "driver/target/cpu/Cpu.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,8 +11,8 @@
 #include "cpu/cache/CompileCache.h"
 #include "driver/target/Code.h"
 #include "driver/target/KeepLog.h"
+#include "driver/target/ReadsOutside.h"
 #include "driver/target/TpuNumerics.h"
-#include "driver/target/cpu/ReadsOutside.h"
 #include "machine/ProcessTransport.h"
 #include "machine/observers/Registry.h"
 #include "machine/runtime/Compiled.h"
@@ -88,7 +87,7 @@ class CpuKernel : public TargetKernel {
       if (fault) return explain(operands, settings, inPlace);
       all.results = std::move(*results);
       for (size_t device = 0; device < logs.size(); ++device) keepLog(logs[device], device, settings, all);
-      all.findings = readsOutside(outsideReads, operands, settings, !inPlace && !spread);
+      all.findings = outside(outsideReads, operands, settings, !inPlace && !spread);
       return all;
     }
     for (size_t device = 0; device < operands.size(); ++device) {
@@ -99,7 +98,7 @@ class CpuKernel : public TargetKernel {
       all.results.push_back(std::move(**results));
       keepLog(log, device, settings, all);
     }
-    all.findings = readsOutside(outsideReads, operands, settings, !inPlace);
+    all.findings = outside(outsideReads, operands, settings, !inPlace);
     return all;
   }
 
@@ -135,15 +134,12 @@ class CpuKernel : public TargetKernel {
     return false;
   }
 
-  /// Of a call in which native code has gone on. The first time, the machine names the elements, if the operands are
-  /// still intact.
-  std::vector<Finding> readsOutside(const std::vector<SourcePlace>& places,
-                                    std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
-                                    bool intact) const {
-    if (places.empty()) return {};
-    if (!intact || named_.exchange(true)) return findingsOf(places);
-    return nameElements(
-        places, machineOptionsInPlaceOfCode(contract_, settings),
+  /// Of a call in which native code has gone on; the machine repeats it only if the operands are still intact.
+  std::vector<Finding> outside(const std::vector<SourcePlace>& places, std::span<const std::vector<Array>> operands,
+                               const ExecuteSettings& settings, bool intact) const {
+    if (places.empty() || !intact) return readsOutside(places);
+    return outside_.named(
+        readsOutside(places), machineOptionsInPlaceOfCode(contract_, settings),
         [&](const machine::MachineOptions& options) { return machine::run(*machine_, operands, options); });
   }
 
@@ -164,7 +160,7 @@ class CpuKernel : public TargetKernel {
 
   std::shared_ptr<const machine::CompiledKernel> machine_;
   Contract contract_;
-  mutable std::atomic<bool> named_{false};  ///< the machine has named elements that were read outside a ref
+  mutable ReadsOutside outside_;
 };
 
 }  // namespace

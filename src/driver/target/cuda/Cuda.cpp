@@ -5,6 +5,7 @@
 
 #include "driver/target/Code.h"
 #include "driver/target/KeepLog.h"
+#include "driver/target/ReadsOutside.h"
 #include "gpu/CheckedPackage.h"
 #include "gpu/driver/CudaKernel.h"
 #include "gpu/ptx/CachedPtx.h"
@@ -25,6 +26,7 @@ class OnGpu : public TargetKernel {
                                     std::span<Array>) const override {
     if (!code_ || settings.needsMachine()) return runMachine(operands, settings);
     machine::KernelResult all;
+    bool readsOutside = false;
     for (size_t device = 0; device < operands.size(); ++device) {
       if (Status ok = machine::checkOperands(*machine_, operands[device]); !ok) return fail(std::move(ok.error()));
       if (Status ok = machine::checkGridSteps(*machine_, operands[device], settings.stepLimit); !ok)
@@ -32,11 +34,16 @@ class OnGpu : public TargetKernel {
       auto result = code_->call(operands[device],
                                 {.stepLimit = settings.stepLimit, .memoryLimitBytes = settings.memoryLimitBytes});
       if (!result) return fail(std::move(result.error()));
-      if (result->end != cpu::KernelStatus::done) return runMachine(operands, settings);
+      readsOutside |= result->end == cpu::KernelStatus::readOutside;
+      if (!isValid(result->end)) return runMachine(operands, settings);
       if (!cpu::removeShadows(result->results, shadowResults_)) return runMachine(operands, settings);
       keepLog(result->log, device, settings, all);
       all.results.push_back(std::move(result->results));
     }
+    if (readsOutside)
+      all.findings = outside_.named(
+          {scalarReadOutside(machine_->name)}, machineOptionsInPlaceOfCode(contract_, settings),
+          [&](const machine::MachineOptions& options) { return machine::run(*machine_, operands, options); });
     return all;
   }
 
@@ -45,6 +52,12 @@ class OnGpu : public TargetKernel {
   }
 
  private:
+  /// Checks need the machine's word about reads outside.
+  bool isValid(cpu::KernelStatus end) const {
+    return end == cpu::KernelStatus::done ||
+           (gpu::isComplete(end) && contract_.readsOutsideGoOn && contract_.checks.empty());
+  }
+
   Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
                                            const ExecuteSettings& settings) const {
     return machine::run(*machine_, operands, machineOptionsInPlaceOfCode(contract_, settings), settings.observers);
@@ -52,6 +65,7 @@ class OnGpu : public TargetKernel {
 
   std::shared_ptr<const machine::CompiledKernel> machine_;
   Contract contract_;
+  mutable ReadsOutside outside_;
   std::shared_ptr<const gpu::CudaKernel> code_;  ///< null: the machine runs the checks
   size_t shadowResults_;                         ///< the last of the code's results (cpu/check/Instrument.h)
 };

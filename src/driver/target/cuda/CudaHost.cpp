@@ -4,6 +4,7 @@
 
 #include "cpu/CompileSteps.h"
 #include "driver/target/KeepLog.h"
+#include "driver/target/ReadsOutside.h"
 #include "driver/target/TpuNumerics.h"
 #include "gpu/CheckedPackage.h"
 #include "gpu/NoDeviceCode.h"
@@ -32,6 +33,7 @@ class CudaHostKernel : public TargetKernel {
                                     std::span<Array>) const override {
     if (!code_ || settings.needsMachine()) return runMachine(operands, settings);
     machine::KernelResult all;
+    bool readsOutside = false;
     // A further owner, so that no result takes the memory of an operand: the machine may have to run the call again.
     const std::vector<std::vector<Array>> kept(operands.begin(), operands.end());
     for (size_t device = 0; device < operands.size(); ++device) {
@@ -44,7 +46,8 @@ class CudaHostKernel : public TargetKernel {
                                                    .stop = settings.stop,
                                                    .watcher = watcher_.get()});
       if (!result) return fail(std::move(result.error()));
-      if (result->end != cpu::KernelStatus::done) {
+      readsOutside |= result->end == cpu::KernelStatus::readOutside;
+      if (!isValid(result->end)) {
         if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
         return runMachine(operands, settings);
       }
@@ -52,10 +55,20 @@ class CudaHostKernel : public TargetKernel {
       keepLog(result->log, device, settings, all);
       all.results.push_back(std::move(result->results));
     }
+    if (readsOutside)
+      all.findings = outside_.named(
+          {scalarReadOutside(machine_->name)}, machineOptionsInPlaceOfCode(contract_, settings),
+          [&](const machine::MachineOptions& options) { return machine::run(*machine_, operands, options); });
     return all;
   }
 
  private:
+  /// Checks need the machine's word about reads outside.
+  bool isValid(cpu::KernelStatus end) const {
+    return end == cpu::KernelStatus::done ||
+           (gpu::isComplete(end) && contract_.readsOutsideGoOn && contract_.checks.empty());
+  }
+
   Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
                                            const ExecuteSettings& settings) const {
     return machine::run(*machine_, operands, machineOptionsInPlaceOfCode(contract_, settings), settings.observers);
@@ -63,6 +76,7 @@ class CudaHostKernel : public TargetKernel {
 
   std::shared_ptr<const machine::CompiledKernel> machine_;
   Contract contract_;
+  mutable ReadsOutside outside_;
   std::shared_ptr<const gpu::HostKernel> code_;  ///< null: the machine runs the checks
   size_t shadowResults_;                         ///< the last of the code's results (cpu/check/Instrument.h)
   std::shared_ptr<gpu::CallWatcher> watcher_;    ///< null: nobody

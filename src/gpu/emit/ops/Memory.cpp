@@ -7,6 +7,7 @@
 #include "gpu/emit/ops/Packed.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/facts/AccessBox.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace smalti::gpu {
 namespace {
@@ -25,21 +26,32 @@ NativeResult checkSpace(mlir::Value ref, bool scalar) {
 struct LocatedBox {
   AccessBox box;
   std::vector<Reg> starts;
+  Reg isInside = nullptr;  ///< of the ref
 };
 
-/// The box that an op accesses in a ref of that shape; its bounds are checked.
-tl::expected<LocatedBox, cpu::Unsupported> boundsOf(GpuLowering& l, mlir::Operation& op, const View& whole,
-                                                    mlir::ValueRange indices, const Shape& valueShape) {
+/// The box that an op accesses in a ref of that shape.
+tl::expected<LocatedBox, cpu::Unsupported> located(GpuLowering& l, mlir::Operation& op, const View& whole,
+                                                   mlir::ValueRange indices, const Shape& valueShape) {
   const auto box = accessBoxOf(op, whole.shape.size(), indices.size(), valueShape);
   if (!box) return unsupported(box.error());
-  LocatedBox located{*box, {}};
+  LocatedBox located{*box, {}, l.b.getTrue()};
   for (size_t d = 0; d < indices.size(); ++d) {
     Reg start = l.scalar(indices[d]);
     if (!start) return unsupported("an index that device code does not follow");
     located.starts.push_back(start);
-    if (!box->isEmpty()) l.require(cpu::fits(l.b, start, l.index(box->span(d)), cpu::extent(l.b, whole, d)));
+    if (!box->isEmpty())
+      located.isInside =
+          l.b.CreateAnd(located.isInside, cpu::fits(l.b, start, l.index(box->span(d)), cpu::extent(l.b, whole, d)));
   }
   return located;
+}
+
+/// The same; a box that is not inside ends the call.
+tl::expected<LocatedBox, cpu::Unsupported> boundsOf(GpuLowering& l, mlir::Operation& op, const View& whole,
+                                                    mlir::ValueRange indices, const Shape& valueShape) {
+  auto box = located(l, op, whole, indices, valueShape);
+  if (box) l.require(box->isInside);
+  return box;
 }
 
 /// The box that an op accesses as a view of the value's shape.
@@ -97,13 +109,44 @@ NativeResult lowerVectorLoad(GpuLowering& l, mlir::Operation& op) {
   return {};
 }
 
+/// Outside the ref the value is undefined, as kernels expect that look one element too far and discard it.
 NativeResult lowerScalarLoad(GpuLowering& l, mlir::Operation& op) {
   if (l.packedRef(op.getOperand(0))) return lowerPackedLoad(l, op);
-  auto box = boxOf(l, op, op.getOperand(0), op.getOperands().drop_front(), {}, true);
+  const mlir::Value ref = op.getOperand(0);
+  if (auto ok = checkSpace(ref, true); !ok) return ok;
+  if (!l.hasRef(ref)) return unsupported("a ref that device code does not follow");
+  const View whole = l.ref(ref);
+  auto box = located(l, op, whole, op.getOperands().drop_front(), {});
   if (!box) return tl::unexpected(box.error());
-  if (l.liveness().dead(&op)) return {};
-  l.touch({box->memory}, {});
-  l.setScalar(op.getResult(0), cpu::loadElements(l.b, box->dtype, box->base, 1));
+  const bool isDead = l.liveness().dead(&op), isKnown = constantOf(box->isInside).value_or(0) != 0;
+  if (isDead && isKnown) return {};
+  const auto load = [&]() -> Reg {
+    const View at = cpu::slice(l.b, whole, box->starts, box->box.sizes, box->box.steps);
+    return cpu::loadElements(l.b, at.dtype, at.base, 1);
+  };
+  if (!isDead) l.touch({whole.memory}, {});
+  if (isKnown) {
+    l.setScalar(op.getResult(0), load());
+    return {};
+  }
+  Builder& b = l.b;
+  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, l.function); };
+  auto *inside = block("inside"), *outside = block("outside"), *after = block("loaded");
+  Reg undefined = isDead ? nullptr : cpu::undefinedElement(b, whole.dtype, l.poison);
+  b.CreateCondBr(box->isInside, inside, outside, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
+  b.SetInsertPoint(inside);
+  Reg value = isDead ? nullptr : load();
+  inside = b.GetInsertBlock();
+  b.CreateBr(after);
+  b.SetInsertPoint(outside);
+  l.noteReadOutside();
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+  if (isDead) return {};
+  auto* either = b.CreatePHI(value->getType(), 2);
+  either->addIncoming(value, inside);
+  either->addIncoming(undefined, outside);
+  l.setScalar(op.getResult(0), either);
   return {};
 }
 

@@ -1,0 +1,70 @@
+#include "driver/target/ReadsOutside.h"
+
+#include <algorithm>
+#include <atomic>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "driver/target/Alarm.h"
+
+namespace smalti::driver {
+namespace {
+
+/// Seconds. The machine takes up to a thousand times as long as native code: minutes for a layer of a large model. Of
+/// the recorded kernels and those of JAX's tests that read outside, none takes a second.
+constexpr double kLongest = 2;
+/// Instructions between two looks at the clock. An instruction on a large block takes milliseconds.
+constexpr int64_t kBetweenLooks = 64;
+
+Finding findingOf(std::string_view what) {
+  return {{.code = "SM4010",
+           .message = fmt::format("out-of-bounds read{}: elements outside are undefined", what),
+           .place = {},
+           .need = {},
+           .have = {},
+           .help = "harmless if nothing uses those elements; otherwise clamp the index, which `smalti check` reports"}};
+}
+
+bool isAmong(const std::vector<Finding>& findings, const SourcePlace& place) {
+  return std::ranges::any_of(findings, [&](const Finding& f) { return f.diagnostic.place == place; });
+}
+
+}  // namespace
+
+std::vector<Finding> readsOutside(const std::vector<SourcePlace>& places) {
+  std::vector<Finding> findings;
+  for (const SourcePlace& place : places) {
+    findings.push_back(findingOf(""));
+    findings.back().diagnostic.place = place;
+  }
+  return findings;
+}
+
+Finding scalarReadOutside(std::string_view kernel) {
+  Finding finding = findingOf(" of a scalar");
+  finding.diagnostic.where = {fmt::format("kernel '{}'", kernel)};
+  return finding;
+}
+
+std::vector<Finding> ReadsOutside::named(std::vector<Finding> unnamed, machine::MachineOptions options,
+                                         const MachineRun& run) {
+  if (named_.exchange(true)) return unnamed;
+  std::atomic<bool> stop{false};
+  const Alarm alarm(kLongest, options.stop, [&] { stop.store(true, std::memory_order_relaxed); });
+  options.stop = &stop;
+  options.stepQuantum = kBetweenLooks;
+  auto result = run(options);
+  if (result) return std::move(result->findings);
+  std::vector<Finding> findings;
+  for (const Diagnostic& d : result.error().related)
+    if (d.code == "SM4010") findings.push_back({d});
+  const bool nothingKnown = findings.empty();
+  for (Finding& f : unnamed)
+    if (nothingKnown || (f.diagnostic.place.known() && !isAmong(findings, f.diagnostic.place)))
+      findings.push_back(std::move(f));
+  return findings;
+}
+
+}  // namespace smalti::driver
