@@ -7,6 +7,7 @@
 
 #include "cpu/jit/Guard.h"
 #include "cpu/jit/Jit.h"
+#include "cpu/runtime/CopyBytes.h"
 #include "llvm/ExecutionEngine/JITLink/JITLink.h"
 #include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -88,9 +89,9 @@ class Context : public jitlink::JITLinkContext {
 
 llvm::Expected<std::shared_ptr<const LoadedCode>> load(std::string_view object,
                                                        std::span<const RuntimeSymbol> symbols) {
-  Addresses known{{"memcpy", ExecutorAddr::fromPtr(&std::memcpy)},
+  Addresses known{{"memcpy", ExecutorAddr::fromPtr(&copyBytes)},
                   {"memset", ExecutorAddr::fromPtr(&std::memset)},
-                  {"memmove", ExecutorAddr::fromPtr(&std::memmove)}};
+                  {"memmove", ExecutorAddr::fromPtr(&moveBytes)}};
   for (const RuntimeSymbol& s : symbols) known[std::string(s.name)] = ExecutorAddr::fromPtr(s.address);
   const auto buffer = llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(object.data(), object.size()), "kernel",
                                                        /*RequiresNullTerminator=*/false);

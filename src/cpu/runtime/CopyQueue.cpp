@@ -1,9 +1,9 @@
 #include "cpu/runtime/CopyQueue.h"
 
 #include <algorithm>
-#include <cstring>
 #include <thread>
 
+#include "cpu/runtime/CopyBytes.h"
 #include "cpu/runtime/Pause.h"
 
 namespace smalti::cpu {
@@ -13,6 +13,14 @@ using std::memory_order_acquire, std::memory_order_relaxed, std::memory_order_re
 namespace {
 /// Some microseconds: a thread that has begun a copy takes no longer unless it was interrupted.
 constexpr int kPausesBeforeYield = 200;
+
+/// Another thread that sees a later store sees the non-temporal stores before it, which a copy may read.
+void orderStreamingStores() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
 }  // namespace
 
 void Copy::execute() const {
@@ -22,7 +30,7 @@ void Copy::execute() const {
         std::byte* target = to + a * toStrides[0] + b * toStrides[1] + c * toStrides[2];
         const std::byte* source = from + a * fromStrides[0] + b * fromStrides[1] + c * fromStrides[2];
         for (int64_t d = 0; d < sizes[3]; ++d, target += toStrides[3], source += fromStrides[3])
-          std::memcpy(target, source, static_cast<size_t>(runBytes));
+          copyBytes(target, source, static_cast<size_t>(runBytes));
       }
 }
 
@@ -32,6 +40,7 @@ bool CopyQueue::push(const Copy& copy, const void* semaphore) {
   if (slot.state.load(memory_order_acquire) != kFree) return false;
   slot.copy = copy;
   slot.semaphore = semaphore;
+  orderStreamingStores();
   waiting_.fetch_add(copy.bytes(), memory_order_relaxed);
   slot.state.store(kReady, memory_order_release);
   pushed_.store(number + 1);

@@ -5,7 +5,7 @@
 
 namespace smalti::cpu {
 
-/// What a kernel's code reports. Unless it is `done`, the results are invalid.
+/// What a kernel's code reports. The results of `done` and `readOutside` are valid.
 enum class KernelStatus : int32_t {
   readOutside = -1,  ///< of a GPU: as done, but scalars were loaded from outside their refs, which are undefined
   done = 0,
