@@ -2,16 +2,14 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "driver/target/RunOptions.h"
 #include "machine/Machine.h"
 
 namespace smalti::driver {
-
-/// What `run` of the machine reports with these options.
-using MachineRun = std::function<Result<machine::KernelResult>(const machine::MachineOptions&)>;
 
 /// A finding for each of these places, without elements: native code does not know them.
 std::vector<Finding> readsOutside(const std::vector<SourcePlace>&);
@@ -21,9 +19,10 @@ Finding scalarReadOutside(std::string_view kernel);
 /// The findings of one kernel's calls.
 class ReadsOutside {
  public:
-  /// The first time, all findings of the machine, which runs the call again for a limited time. If the time was not
-  /// enough, its findings so far, and those of `unnamed` at other places. Later: `unnamed`.
-  std::vector<Finding> named(std::vector<Finding> unnamed, machine::MachineOptions, const MachineRun&);
+  /// The first time, all findings of the machine, which runs the call again for a limited time; the operands are still
+  /// intact. If the time was not enough, its findings so far, and those of `unnamed` at other places. Later: `unnamed`.
+  std::vector<Finding> named(std::vector<Finding> unnamed, const machine::CompiledKernel&,
+                             std::span<const std::vector<Array>> operands, const Contract&, const ExecuteSettings&);
 
  private:
   std::atomic<bool> named_{false};

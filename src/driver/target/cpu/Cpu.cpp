@@ -138,9 +138,7 @@ class CpuKernel : public TargetKernel {
   std::vector<Finding> outside(const std::vector<SourcePlace>& places, std::span<const std::vector<Array>> operands,
                                const ExecuteSettings& settings, bool intact) const {
     if (places.empty() || !intact) return readsOutside(places);
-    return outside_.named(
-        readsOutside(places), machineOptionsInPlaceOfCode(contract_, settings),
-        [&](const machine::MachineOptions& options) { return machine::run(*machine_, operands, options); });
+    return outside_.named(readsOutside(places), *machine_, operands, contract_, settings);
   }
 
   /// The machine runs a call again that ended with a fault, to report the error. Its results are invalid if native code

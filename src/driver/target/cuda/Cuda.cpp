@@ -35,15 +35,13 @@ class OnGpu : public TargetKernel {
                                 {.stepLimit = settings.stepLimit, .memoryLimitBytes = settings.memoryLimitBytes});
       if (!result) return fail(std::move(result.error()));
       readsOutside |= result->end == cpu::KernelStatus::readOutside;
-      if (!isValid(result->end)) return runMachine(operands, settings);
+      if (!resultsAreFinal(result->end, contract_)) return runMachine(operands, settings);
       if (!cpu::removeShadows(result->results, shadowResults_)) return runMachine(operands, settings);
       keepLog(result->log, device, settings, all);
       all.results.push_back(std::move(result->results));
     }
     if (readsOutside)
-      all.findings = outside_.named(
-          {scalarReadOutside(machine_->name)}, machineOptionsInPlaceOfCode(contract_, settings),
-          [&](const machine::MachineOptions& options) { return machine::run(*machine_, operands, options); });
+      all.findings = outside_.named({scalarReadOutside(machine_->name)}, *machine_, operands, contract_, settings);
     return all;
   }
 
@@ -52,12 +50,6 @@ class OnGpu : public TargetKernel {
   }
 
  private:
-  /// Checks need the machine's word about reads outside.
-  bool isValid(cpu::KernelStatus end) const {
-    return end == cpu::KernelStatus::done ||
-           (gpu::isComplete(end) && contract_.readsOutsideGoOn && contract_.checks.empty());
-  }
-
   Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
                                            const ExecuteSettings& settings) const {
     return machine::run(*machine_, operands, machineOptionsInPlaceOfCode(contract_, settings), settings.observers);

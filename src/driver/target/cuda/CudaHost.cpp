@@ -47,7 +47,7 @@ class CudaHostKernel : public TargetKernel {
                                                    .watcher = watcher_.get()});
       if (!result) return fail(std::move(result.error()));
       readsOutside |= result->end == cpu::KernelStatus::readOutside;
-      if (!isValid(result->end)) {
+      if (!resultsAreFinal(result->end, contract_)) {
         if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
         return runMachine(operands, settings);
       }
@@ -56,19 +56,11 @@ class CudaHostKernel : public TargetKernel {
       all.results.push_back(std::move(result->results));
     }
     if (readsOutside)
-      all.findings = outside_.named(
-          {scalarReadOutside(machine_->name)}, machineOptionsInPlaceOfCode(contract_, settings),
-          [&](const machine::MachineOptions& options) { return machine::run(*machine_, operands, options); });
+      all.findings = outside_.named({scalarReadOutside(machine_->name)}, *machine_, operands, contract_, settings);
     return all;
   }
 
  private:
-  /// Checks need the machine's word about reads outside.
-  bool isValid(cpu::KernelStatus end) const {
-    return end == cpu::KernelStatus::done ||
-           (gpu::isComplete(end) && contract_.readsOutsideGoOn && contract_.checks.empty());
-  }
-
   Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
                                            const ExecuteSettings& settings) const {
     return machine::run(*machine_, operands, machineOptionsInPlaceOfCode(contract_, settings), settings.observers);
@@ -139,6 +131,10 @@ Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument&
 }
 
 }  // namespace
+
+bool resultsAreFinal(cpu::KernelStatus end, const Contract& c) {
+  return end == cpu::KernelStatus::done || (gpu::isComplete(end) && c.readsOutsideGoOn && c.checks.empty());
+}
 
 Result<KernelPackage> kernelForGpus(const KernelPackage& package, const Contract& c) {
   const std::string_view option = c.semantics != machine::Semantics::tpu ? "--semantics hlo"
