@@ -265,7 +265,7 @@ class CompiledKernel : public MeasuredKernel {
     worker.context.limits = {.iterationsLeft = options.stepLimit > 0 ? options.stepLimit : INT64_MAX,
                              .stop = options.stop ? options.stop : &kNever};
     worker.context.threads = options.threads > 0 ? options.threads : defaultThreads();
-    worker.context.copies.begin(worker.context.threads);
+    worker.context.copies.begin(options.copiesAtOnce ? 1 : worker.context.threads);
     worker.context.outside.begin(options.outsideReads != nullptr, poison_);
   }
 

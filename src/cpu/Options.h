@@ -26,6 +26,7 @@ struct CallOptions {
   int64_t stepLimit = 0;                    ///< loop iterations of each thread; 0: no limit
   int64_t memoryLimitBytes = 0;             ///< most memory for results, copies and values; 0: no limit
   const std::atomic<bool>* stop = nullptr;  ///< not owned; true ends the call with a fault
+  bool copiesAtOnce = false;                ///< copies are complete when they start (runtime/AsyncCopies.h)
   /// If not null, a load that reaches outside its ref gets undefined elements there, its place is added to the list,
   /// and the call continues. If null, the call ends with a fault. Not owned.
   std::vector<SourcePlace>* outsideReads = nullptr;

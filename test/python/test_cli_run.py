@@ -118,7 +118,9 @@ module {
 
 
 @pytest.mark.parametrize("native", [True, False])
-@pytest.mark.parametrize("options, mean", [(["--target", "cpu"], 1), (["--target", "interpret", "--dma", "eager"], 1),
+@pytest.mark.parametrize("options, mean", [(["--target", "cpu", "--threads", "1"], 1),
+                                           (["--target", "cpu", "--dma", "eager"], 1),
+                                           (["--target", "interpret", "--dma", "eager"], 1),
                                            (["--target", "interpret", "--dma", "on-wait"], 0.5)])
 def test_copies_complete_at_their_start_on_cpu_also_without_native_code(run, tmp_path, native, options, mean):
     text = OVERWRITTEN

@@ -14,6 +14,22 @@ namespace {
 /// Some microseconds: a thread that has begun a copy takes no longer unless it was interrupted.
 constexpr int kPausesBeforeYield = 200;
 
+/// From the first byte to the last, including gaps.
+struct Extent {
+  const std::byte *begin, *end;
+  bool meets(const Extent& other) const { return begin < other.end && other.begin < end && begin < end; }
+};
+Extent extentOf(const std::byte* first, int64_t runBytes, const std::array<int64_t, Copy::kMaxRank>& sizes,
+                const std::array<int64_t, Copy::kMaxRank>& strides) {
+  Extent all{first, first + runBytes};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] <= 0) return {first, first};
+    const int64_t far = (sizes[d] - 1) * strides[d];
+    (far < 0 ? all.begin : all.end) += far;
+  }
+  return all;
+}
+
 /// Another thread that sees a later store sees the non-temporal stores before it, which a copy may read.
 void orderStreamingStores() {
 #if defined(__x86_64__)
@@ -34,7 +50,15 @@ void Copy::execute() const {
       }
 }
 
+bool Copy::mayConflict(const Copy& other) const {
+  const Extent target = extentOf(to, runBytes, sizes, toStrides), source = extentOf(from, runBytes, sizes, fromStrides);
+  const Extent otherTarget = extentOf(other.to, other.runBytes, other.sizes, other.toStrides);
+  return target.meets(otherTarget) || source.meets(otherTarget) ||
+         target.meets(extentOf(other.from, other.runBytes, other.sizes, other.fromStrides));
+}
+
 bool CopyQueue::push(const Copy& copy, const void* semaphore) {
+  finishThose([&](const Slot& slot) { return copy.mayConflict(slot.copy); });
   const int64_t number = pushed_.load(memory_order_relaxed);
   Slot& slot = slots_[static_cast<size_t>(number % kSlots)];
   if (slot.state.load(memory_order_acquire) != kFree) return false;
@@ -66,16 +90,21 @@ bool CopyQueue::runOne() {
   return false;
 }
 
-void CopyQueue::finish(const void* semaphore) {
+template <class Which>
+void CopyQueue::finishThose(Which which) {
   const int64_t pushed = pushed_.load(memory_order_relaxed);
   done_ = std::max(done_, pushed - kSlots);  // their slots have been used again
   for (int64_t n = done_; n < pushed; ++n) {
     Slot& slot = slots_[static_cast<size_t>(n % kSlots)];
-    if (slot.state.load(memory_order_acquire) != kFree && (!semaphore || slot.semaphore == semaphore) && !run(slot))
+    if (slot.state.load(memory_order_acquire) != kFree && which(slot) && !run(slot))
       for (int i = 0; slot.state.load(memory_order_acquire) != kFree; ++i)
         i < kPausesBeforeYield ? pauseBriefly() : std::this_thread::yield();
     if (n == done_ && slot.state.load(memory_order_acquire) == kFree) ++done_;
   }
+}
+
+void CopyQueue::finish(const void* semaphore) {
+  finishThose([&](const Slot& slot) { return !semaphore || slot.semaphore == semaphore; });
 }
 
 }  // namespace smalti::cpu

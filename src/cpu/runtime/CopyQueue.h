@@ -19,13 +19,16 @@ struct Copy {
   std::array<int64_t, kMaxRank> toStrides{}, fromStrides{};  ///< in bytes
 
   int64_t bytes() const { return runBytes * sizes[0] * sizes[1] * sizes[2] * sizes[3]; }
+  /// Whether one of the two may write what the other reads or writes.
+  bool mayConflict(const Copy&) const;
   void execute() const;
 };
 
 /// One thread, the owner, pushes and finishes; any thread executes. A full queue refuses.
 class CopyQueue {
  public:
-  /// `semaphore`: the one that the kernel waits for. False: the queue is full.
+  /// `semaphore`: the one that the kernel waits for. First finishes the copies that this one may conflict with: copies
+  /// behave as if each were complete when it starts. False: the queue is full.
   bool push(const Copy&, const void* semaphore);
   /// Executes the oldest copy that nobody has begun; false: there is none.
   bool runOne();
@@ -45,6 +48,9 @@ class CopyQueue {
   };
   /// Executes the copy in this slot, if nobody has begun it.
   bool run(Slot&);
+  /// Finishes the copies in progress for which `which` holds.
+  template <class Which>
+  void finishThose(Which which);
 
   static constexpr int64_t kSlots = 128;
   std::array<Slot, kSlots> slots_{};

@@ -104,7 +104,7 @@ struct alignas(64) Worker {
   Pool* pool = nullptr;
   int id = 0;
   pthread_t thread = {};
-  int awayFrom = -2;  ///< the caller's core when it was last told; -2: never
+  std::atomic<int> awayFrom{-2};  ///< the caller's core when it was last told; -2: never
   std::atomic<bool> sleeps{false};
 };
 
@@ -152,7 +152,10 @@ class Pool {
       giveBack();
     }
     copyingCores_.store(cores, memory_order_relaxed);
-    if (first_.load(memory_order_acquire)) return &copies_;
+    if (Worker* first = first_.load(memory_order_acquire)) {
+      keepAway(*first, ownCore());
+      return &copies_;
+    }
     giveBackCopies();
     return nullptr;
   }
@@ -229,12 +232,16 @@ class Pool {
     return gCallers.load(memory_order_relaxed) + self.id <= copyingCores_.load(memory_order_relaxed);
   }
 
+  /// The kernel scheduler tends to wake a thread on its waker's core, where it would have to wait for the caller.
+  static void keepAway(Worker& w, int core) {
+    if (w.awayFrom.exchange(core, memory_order_relaxed) != core) excludeCore(w.thread, core);
+  }
+
   /// Wakes a worker of this call, which wakes the next workers, so that the caller need not wake each of many threads.
   void wake(int worker) {
     if (worker >= job_.threads - 1) return;
     Worker& w = *workers_[worker];
-    // The kernel scheduler tends to wake a thread on its waker's core, where it would have to wait for the caller.
-    if (w.awayFrom != job_.core) excludeCore(w.thread, w.awayFrom = job_.core);
+    keepAway(w, job_.core);
     w.state.notify_one();
   }
 

@@ -112,7 +112,8 @@ class CpuKernel : public TargetKernel {
     return {.threads = settings.threads,
             .stepLimit = settings.stepLimit,
             .memoryLimitBytes = settings.memoryLimitBytes,
-            .stop = settings.stop};
+            .stop = settings.stop,
+            .copiesAtOnce = settings.dma == machine::DmaExecution::eager};
   }
 
   /// nullopt: the call ended with a fault. Checked code leaves `into` alone.

@@ -46,13 +46,14 @@ TEST(Copy, RunsOfFourDimensions) {
 
 TEST(CopyQueue, AFullQueueRefuses) {
   CopyQueue queue;
-  std::vector<int> from(8, 3), to(8, 0);
+  std::vector<int> from(8, 3), to(8192, 0);
   int pushed = 0;
-  while (queue.push(rows(to.data(), from.data(), 1, 8, 0, 0), nullptr)) ++pushed;
+  while (pushed < 1000 && queue.push(rows(to.data() + 8 * pushed, from.data(), 1, 8, 0, 0), nullptr)) ++pushed;
+  EXPECT_LT(pushed, 1000);
   EXPECT_GE(pushed, 16);
   EXPECT_EQ(queue.waitingBytes(), pushed * 32);
   EXPECT_TRUE(queue.runOne());
-  EXPECT_TRUE(queue.push(rows(to.data(), from.data(), 1, 8, 0, 0), nullptr));
+  EXPECT_TRUE(queue.push(rows(to.data() + 8000, from.data(), 1, 8, 0, 0), nullptr));
   queue.finish(nullptr);
   EXPECT_FALSE(queue.hasWork() && queue.runOne());
   EXPECT_EQ(queue.waitingBytes(), 0);
@@ -70,6 +71,24 @@ TEST(CopyQueue, OnlyTheCopiesOfTheSemaphoreAreAwaited) {
   EXPECT_EQ(to, (std::vector<int>{1, 0, 3}));
   queue.finish(&second);
   EXPECT_EQ(to, from);
+}
+
+/// A buffer is copied out and filled again without a wait between, as JAX's pipelines do.
+TEST(CopyQueue, CopiesOfTheSameMemoryKeepTheirOrder) {
+  CopyQueue queue;
+  std::vector<int> first(64, 1), second(64, 2), buffer(64, 0), out(64, 0), unrelated(64, 0);
+  const int semaphores[4] = {};
+  queue.push(rows(unrelated.data(), second.data(), 1, 64, 0, 0), &semaphores[3]);
+  queue.push(rows(buffer.data(), first.data(), 1, 64, 0, 0), &semaphores[0]);
+  queue.push(rows(out.data(), buffer.data(), 2, 16, 32, 32), &semaphores[1]);
+  queue.push(rows(buffer.data(), second.data(), 1, 64, 0, 0), &semaphores[2]);
+  queue.finish(&semaphores[2]);
+  EXPECT_EQ(out[0] + out[47], 2);
+  EXPECT_EQ(out[16], 0);
+  EXPECT_EQ(buffer, second);
+  EXPECT_EQ(unrelated[0], 0) << "others are still to come";
+  queue.finish(nullptr);
+  EXPECT_EQ(unrelated, second);
 }
 
 /// Buffers are used again as soon as their copy is awaited, while other threads execute copies of others.
