@@ -137,3 +137,22 @@ def test_results_that_are_copied_last(package):
                           out_shape=jax.ShapeDtypeStruct((n * rows, 128), jnp.float32),
                           scratch_shapes=[pltpu.VMEM((2, rows, 128), jnp.float32), pltpu.SemaphoreType.DMA((2,))])
     np.testing.assert_array_equal(results(package, call, x), x * 2)
+
+
+def test_a_small_copy_follows_one_that_it_reads(package):
+    """Copies keep their order where they touch the same memory, also those that are too small to share."""
+    rows = 2048
+    x = np.random.default_rng(3).integers(-8, 8, (rows, 128)).astype(np.float32)
+
+    def kernel(x_hbm, o_hbm, buffer, sems):
+        whole = pltpu.make_async_copy(x_hbm, buffer, sems.at[0])
+        end = pltpu.make_async_copy(buffer.at[pl.ds(rows - 8, 8)], o_hbm, sems.at[1])
+        whole.start()
+        end.start()
+        end.wait()
+        whole.wait()
+
+    call = pl.pallas_call(kernel, in_specs=[ANY], out_specs=ANY,
+                          out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32),
+                          scratch_shapes=[pltpu.VMEM((rows, 128), jnp.float32), pltpu.SemaphoreType.DMA((2,))])
+    np.testing.assert_array_equal(results(package, call, x), x[-8:])

@@ -8,6 +8,7 @@
 #include "cpu/analysis/Parallel.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "cpu/rewrite/Passes.h"
+#include "cpu/runtime/CopyQueue.h"
 #include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
 #include "ir/TpuOpsSync.h"
@@ -34,11 +35,16 @@ class KernelPlanner {
         kernel_(package.kernelFunction()),
         arguments_(package),
         body_(processor, devices, stepThreads, kernel_) {
+    bool isChecked = false, isWorthwhile = false;
+    kernel_.walk([&](tpu::EnqueueDMAOp copy) {
+      const Shape shape = shapeOf(copy.getSource().getType());
+      const bool isDynamic = std::ranges::find(shape, kDynamicSize) != shape.end();
+      isChecked |= copy->hasAttr(kHazardChecked);
+      isWorthwhile |=
+          isDynamic || ArrayType{elementDType(copy.getSource().getType()), shape}.bytes() >= Copy::kWorthSharingBytes;
+    });
     // The checks rely on copies that are complete when they start.
-    const auto isChecked = [](mlir::Operation* op) {
-      return op->hasAttr(kHazardChecked) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-    };
-    body_.plan.copiesLater = stepThreads > 1 && !kernel_.walk(isChecked).wasInterrupted();
+    body_.plan.copiesLater = stepThreads > 1 && isWorthwhile && !isChecked;
   }
 
   NativeResult run() {

@@ -10,9 +10,6 @@ namespace smalti::cpu {
 
 class AsyncCopies {
  public:
-  /// Bytes. A thread copies less in less than the microsecond that it takes to tell another one of it and back.
-  static constexpr int64_t kWorthSharingBytes = 8 * 1024;
-
   /// To be called at the start of a call. `threads`: that may share its work.
   void begin(int threads) {
     threads_ = threads;
@@ -20,9 +17,11 @@ class AsyncCopies {
   }
   /// Executes the copy now, or leaves it to idle threads.
   void start(const Copy& copy, const void* semaphore) {
-    if (!worthSharing(copy) || !shared_->push(copy, semaphore)) copy.execute();
+    if (worthSharing(copy) && shared_->push(copy, semaphore)) return;
+    if (shared_) shared_->finishConflicting(copy);
+    copy.execute();
   }
-  /// Returns when the copies that raise this semaphore are done.
+  /// Returns when the copies that raise this semaphore are done; null: all.
   void finish(const void* semaphore) {
     if (shared_) shared_->finish(semaphore);
   }
@@ -31,7 +30,7 @@ class AsyncCopies {
 
  private:
   bool worthSharing(const Copy& copy) {
-    if (threads_ < 2 || copy.bytes() < kWorthSharingBytes) return false;
+    if (threads_ < 2 || copy.bytes() < Copy::kWorthSharingBytes) return false;
     if (!std::exchange(asked_, true)) shared_ = SharedCopies::take(threads_);
     return shared_ != nullptr;
   }

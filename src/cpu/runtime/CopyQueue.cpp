@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "cpu/runtime/CopyBytes.h"
+#include "cpu/runtime/DmaHazardTracker.h"
 #include "cpu/runtime/Pause.h"
 
 namespace smalti::cpu {
@@ -14,14 +15,9 @@ namespace {
 /// Some microseconds: a thread that has begun a copy takes no longer unless it was interrupted.
 constexpr int kPausesBeforeYield = 200;
 
-/// From the first byte to the last, including gaps.
-struct Extent {
-  const std::byte *begin, *end;
-  bool meets(const Extent& other) const { return begin < other.end && other.begin < end && begin < end; }
-};
-Extent extentOf(const std::byte* first, int64_t runBytes, const std::array<int64_t, Copy::kMaxRank>& sizes,
-                const std::array<int64_t, Copy::kMaxRank>& strides) {
-  Extent all{first, first + runBytes};
+Span spanOf(const std::byte* first, int64_t runBytes, const std::array<int64_t, Copy::kMaxRank>& sizes,
+            const std::array<int64_t, Copy::kMaxRank>& strides) {
+  Span all{first, first + runBytes};
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] <= 0) return {first, first};
     const int64_t far = (sizes[d] - 1) * strides[d];
@@ -51,14 +47,14 @@ void Copy::execute() const {
 }
 
 bool Copy::mayConflict(const Copy& other) const {
-  const Extent target = extentOf(to, runBytes, sizes, toStrides), source = extentOf(from, runBytes, sizes, fromStrides);
-  const Extent otherTarget = extentOf(other.to, other.runBytes, other.sizes, other.toStrides);
+  const Span target = spanOf(to, runBytes, sizes, toStrides), source = spanOf(from, runBytes, sizes, fromStrides);
+  const Span otherTarget = spanOf(other.to, other.runBytes, other.sizes, other.toStrides);
   return target.meets(otherTarget) || source.meets(otherTarget) ||
-         target.meets(extentOf(other.from, other.runBytes, other.sizes, other.fromStrides));
+         target.meets(spanOf(other.from, other.runBytes, other.sizes, other.fromStrides));
 }
 
 bool CopyQueue::push(const Copy& copy, const void* semaphore) {
-  finishThose([&](const Slot& slot) { return copy.mayConflict(slot.copy); });
+  finishConflicting(copy);
   const int64_t number = pushed_.load(memory_order_relaxed);
   Slot& slot = slots_[static_cast<size_t>(number % kSlots)];
   if (slot.state.load(memory_order_acquire) != kFree) return false;
@@ -101,6 +97,10 @@ void CopyQueue::finishThose(Which which) {
         i < kPausesBeforeYield ? pauseBriefly() : std::this_thread::yield();
     if (n == done_ && slot.state.load(memory_order_acquire) == kFree) ++done_;
   }
+}
+
+void CopyQueue::finishConflicting(const Copy& copy) {
+  finishThose([&](const Slot& slot) { return copy.mayConflict(slot.copy); });
 }
 
 void CopyQueue::finish(const void* semaphore) {

@@ -12,6 +12,8 @@ namespace smalti::cpu {
 /// an array of i64: the members in this order.
 struct Copy {
   static constexpr size_t kMaxRank = 4;
+  /// Bytes. A thread copies less in less than the microsecond that it takes to tell another one of it and back.
+  static constexpr int64_t kWorthSharingBytes = 8 * 1024;
   std::byte* to = nullptr;
   const std::byte* from = nullptr;
   int64_t runBytes = 0;
@@ -27,8 +29,11 @@ struct Copy {
 /// One thread, the owner, pushes and finishes; any thread executes. A full queue refuses.
 class CopyQueue {
  public:
-  /// `semaphore`: the one that the kernel waits for. First finishes the copies that this one may conflict with: copies
-  /// behave as if each were complete when it starts. False: the queue is full.
+  /// Finishes the copies that this one may conflict with, which is to be executed next: copies behave as if each were
+  /// complete when it starts.
+  void finishConflicting(const Copy&);
+  /// The same, and leaves the copy to any thread. `semaphore`: the one that the kernel waits for. False: the queue is
+  /// full.
   bool push(const Copy&, const void* semaphore);
   /// Executes the oldest copy that nobody has begun; false: there is none.
   bool runOne();

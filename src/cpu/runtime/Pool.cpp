@@ -325,6 +325,7 @@ class CopiesOfPool : public SharedCopies {
     if (queue_.waitingBytes() >= kWorthWakingBytes) pool_.callCopier();
     return true;
   }
+  void finishConflicting(const Copy& copy) override { queue_.finishConflicting(copy); }
   void finish(const void* semaphore) override { queue_.finish(semaphore); }
 
  private:

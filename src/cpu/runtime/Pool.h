@@ -35,9 +35,9 @@ class SharedCopies {
   /// Finishes all.
   virtual ~SharedCopies() = default;
 
-  /// False: the queue is full.
+  /// As CopyQueue's.
+  virtual void finishConflicting(const Copy&) = 0;
   virtual bool push(const Copy&, const void* semaphore) = 0;
-  /// As CopyQueue::finish.
   virtual void finish(const void* semaphore) = 0;
 };
 

@@ -41,10 +41,12 @@ void addToCount(NativeLowering& l, const View& semaphore, Reg amount) {
     setCount(l, semaphore, l.b.CreateAdd(countOf(l, semaphore), amount));
 }
 
-/// Copies that raise the semaphore are complete afterwards.
-void finishCopies(NativeLowering& l, const View& semaphore) {
-  if (l.plan.copiesLater) callRuntime(l, kCopyFinishSymbol, l.b.getVoidTy(), {semaphore.base});
+/// Copies that raise the semaphore (a pointer; null: all) are complete afterwards.
+void finishCopies(NativeLowering& l, Reg semaphore) {
+  if (l.plan.copiesLater) callRuntime(l, kCopyFinishSymbol, l.b.getVoidTy(), {semaphore});
 }
+/// Before a copy that does not join the others.
+void finishAllCopies(NativeLowering& l) { finishCopies(l, llvm::ConstantPointerNull::get(l.b.getPtrTy())); }
 
 void wait(NativeLowering& l, const View& semaphore, Reg amount) {
   if (l.options.devices) {
@@ -53,7 +55,7 @@ void wait(NativeLowering& l, const View& semaphore, Reg amount) {
     l.require(l.b.CreateICmpEQ(ended, l.b.getInt32(0)));
     return;
   }
-  finishCopies(l, semaphore);
+  finishCopies(l, semaphore.base);
   Reg count = countOf(l, semaphore);
   l.require(l.b.CreateICmpSGE(count, amount));
   setCount(l, semaphore, l.b.CreateSub(count, amount));
@@ -90,7 +92,7 @@ NativeResult lowerSemaphoreRead(NativeLowering& l, mlir::Operation& op) {
     count = callRuntime(l, kReadSymbol, l.b.getInt64Ty(), {semaphore.base});
     l.require(l.b.CreateICmpNE(count, l.index(INT64_MIN)));
   } else {
-    finishCopies(l, semaphore);
+    finishCopies(l, semaphore.base);
     count = countOf(l, semaphore);
   }
   l.setScalar(op.getResult(0), l.b.CreateTrunc(count, l.b.getInt32Ty()));
@@ -188,9 +190,10 @@ void copyRuns(NativeLowering& l, const View& from, const View& to) {
 void copyRuns(NativeLowering& l, const View& from, const View& to, const View* later) {
   Builder& b = l.b;
   const size_t first = firstOfRun(l, from, to);
-  const auto bytes = constantOf(bytesFrom(l, to, 0));
-  if (!later || !l.plan.copiesLater || first > Copy::kMaxRank || (bytes && *bytes < AsyncCopies::kWorthSharingBytes))
+  if (!later || !l.plan.copiesLater || first > Copy::kMaxRank) {
+    finishAllCopies(l);
     return copyRuns(l, from, to);
+  }
   static_assert(sizeof(Copy) == (3 + 3 * Copy::kMaxRank) * sizeof(int64_t));
   llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::Type* type = llvm::ArrayType::get(b.getInt64Ty(), 3 + 3 * Copy::kMaxRank);
@@ -253,14 +256,12 @@ void requireSameShape(NativeLowering& l, const View& from, const View& to) {
 void copyBits(NativeLowering& l, const PackedView& source, const PackedView& target, const View* later) {
   const PackedView from = withoutUnitDims(source), to = withoutUnitDims(target);
   requireSameShape(l, from.cells, to.cells);
-  if (from.cells.memory == to.cells.memory)
-    // They may overlap, so all elements are read before any is written.
-    copyPacked(l, unpacked(gatherPacked(l, from)), to);
-  else if (from.elementsPerCell == 1 && to.elementsPerCell == 1 && from.cellsPerElement == to.cellsPerElement &&
-           from.cells.dtype == to.cells.dtype)
-    copyRuns(l, storedCells(l.b, from), storedCells(l.b, to), later);
-  else
-    copyPacked(l, from, to);
+  if (from.cells.memory != to.cells.memory && from.elementsPerCell == 1 && to.elementsPerCell == 1 &&
+      from.cellsPerElement == to.cellsPerElement && from.cells.dtype == to.cells.dtype)
+    return copyRuns(l, storedCells(l.b, from), storedCells(l.b, to), later);
+  finishAllCopies(l);
+  // If they may overlap, all elements are read before any is written.
+  copyPacked(l, from.cells.memory == to.cells.memory ? unpacked(gatherPacked(l, from)) : from, to);
 }
 
 /// Builds the CopiedBox that describes what a copy has written. `isAll`: exactly the elements of the view; otherwise
@@ -301,8 +302,10 @@ void copyElements(NativeLowering& l, const View& source, const View& target, con
   requireSameShape(l, from, to);
   const bool oneRun = isDense(from) && isDense(to);
   if (from.extendsPast() || to.extendsPast()) {
+    finishAllCopies(l);
     copyPresent(l, from, to);
   } else if (from.memory == to.memory && !oneRun) {
+    finishAllCopies(l);
     // They may overlap, so all elements are read before any is written.
     const View aside = l.allocate(from.dtype, from.shape);
     copyRuns(l, from, aside);
