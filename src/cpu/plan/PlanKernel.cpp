@@ -6,9 +6,9 @@
 
 #include "base/Tiles.h"
 #include "cpu/analysis/Parallel.h"
+#include "cpu/ops/SharedCopies.h"
 #include "cpu/plan/BodyPlanner.h"
 #include "cpu/rewrite/Passes.h"
-#include "cpu/runtime/CopyQueue.h"
 #include "ir/KernelArguments.h"
 #include "ir/Tpu.h"
 #include "ir/TpuOpsSync.h"
@@ -41,7 +41,7 @@ class KernelPlanner {
       const bool isDynamic = std::ranges::find(shape, kDynamicSize) != shape.end();
       isChecked |= copy->hasAttr(kHazardChecked);
       isWorthwhile |=
-          isDynamic || ArrayType{elementDType(copy.getSource().getType()), shape}.bytes() >= Copy::kWorthSharingBytes;
+          isDynamic || ArrayType{elementDType(copy.getSource().getType()), shape}.bytes() >= kFewestSharedBytes;
     });
     // The checks rely on copies that are complete when they start.
     body_.plan.copiesLater = stepThreads > 1 && isWorthwhile && !isChecked;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "cpu/ops/SharedCopies.h"
 #include "cpu/runtime/Pool.h"
 
 namespace smalti::cpu {
@@ -30,7 +31,7 @@ class AsyncCopies {
 
  private:
   bool worthSharing(const Copy& copy) {
-    if (threads_ < 2 || copy.bytes() < Copy::kWorthSharingBytes) return false;
+    if (threads_ < 2 || copy.bytes() < kFewestSharedBytes) return false;
     if (!std::exchange(asked_, true)) shared_ = SharedCopies::take(threads_);
     return shared_ != nullptr;
   }

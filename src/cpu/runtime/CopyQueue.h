@@ -12,8 +12,6 @@ namespace smalti::cpu {
 /// an array of i64: the members in this order.
 struct Copy {
   static constexpr size_t kMaxRank = 4;
-  /// Bytes. A thread copies less in less than the microsecond that it takes to tell another one of it and back.
-  static constexpr int64_t kWorthSharingBytes = 8 * 1024;
   std::byte* to = nullptr;
   const std::byte* from = nullptr;
   int64_t runBytes = 0;
