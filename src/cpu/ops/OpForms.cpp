@@ -35,10 +35,7 @@ Reason memorySpace(mlir::Value ref, bool isScalar) {
 Reason accessedBox(mlir::Operation& op, mlir::Value ref, mlir::Value value) {
   const size_t rank = shapeOf(ref.getType()).size();
   const auto box = accessBoxOf(op, rank, rank, shapeOf(value.getType()));
-  if (!box) return box.error();
-  for (size_t d = 0; d < rank; ++d)
-    if (box->step(d) == 0 && box->sizes[d] > 1) return "a load with strides below 1";
-  return std::nullopt;
+  return box ? std::nullopt : Reason(box.error());
 }
 
 Reason vectorLoad(mlir::Operation& op) {
