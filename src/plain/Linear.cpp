@@ -6,36 +6,12 @@
 #include <limits>
 #include <vector>
 
-#include "eval/Elementwise.h"
 #include "plain/ComplexNumbers.h"
 #include "plain/PlainEvaluators.h"
+#include "plain/WideMatrices.h"
 
 namespace smalti::plain {
 namespace {
-
-using Complex = std::complex<double>;
-
-double conjugate(double x) { return x; }
-Complex conjugate(Complex x) { return std::conj(x); }
-
-/// Elements as T, whose parts are f64.
-template <class T>
-Result<std::vector<T>> widened(const Array& array, const PlainCall& call) {
-  const auto kernel = eval::findArrayConvert(part_of(array.dtype()), DType::f64);
-  if (!kernel) return fail(noEvaluation(call, array.dtype()));
-  std::vector<T> wide(static_cast<size_t>(array.elements()));
-  kernel(array.data(), wide.data(), array.elements() * static_cast<int64_t>(sizeof(T) / sizeof(double)));
-  return wide;
-}
-
-template <class T>
-PlainResults narrowed(const std::vector<T>& wide, const PlainCall& call) {
-  auto result = Array::allocate(call.results[0]);
-  if (!result) return fail(std::move(result.error()));
-  eval::findArrayConvert(DType::f64, part_of(result->dtype()))(
-      wide.data(), result->data(), result->elements() * static_cast<int64_t>(sizeof(T) / sizeof(double)));
-  return one(std::move(*result));
-}
 
 /// The lower factor of the n×n matrix whose lower triangle `a` holds, in place; 0 above it. False: it is not positive
 /// definite.
@@ -83,7 +59,7 @@ PlainResults choleskyOf(PlainCall& call) {
     if (!factor(matrix, n)) std::fill_n(matrix, n * n, T(std::numeric_limits<double>::quiet_NaN()));
     if (!lower) adjoint(matrix, n);
   }
-  return narrowed(*wide, call);
+  return oneOf(narrowed(*wide, call));
 }
 
 /// One matrix of a triangular_solve, after its transposition if any.
@@ -140,7 +116,7 @@ PlainResults solve(PlainCall& call) {
   const int64_t others = left ? shape.back() : shape[shape.size() - 2];
   auto a = widened<T>(call.operands[0], call), b = widened<T>(call.operands[1], call);
   if (!a || !b) return fail(std::move(a ? b.error() : a.error()));
-  if (b->empty()) return narrowed(*b, call);
+  if (b->empty()) return oneOf(narrowed(*b, call));
   const int64_t matrices = static_cast<int64_t>(b->size()) / (n * others);
   for (int64_t m = 0; m < matrices; ++m) {
     const Triangle<T> t{.a = a->data() + m * n * n,
@@ -152,7 +128,7 @@ PlainResults solve(PlainCall& call) {
     T* to = b->data() + m * n * others;
     left ? solveLeft(t, to, others) : solveRight(t, to, others);
   }
-  return narrowed(*b, call);
+  return oneOf(narrowed(*b, call));
 }
 
 PlainResults cholesky(PlainCall& call) {

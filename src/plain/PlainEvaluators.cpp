@@ -16,7 +16,8 @@ PlainEvaluator findEvaluator(std::string_view op) {
     std::unordered_map<std::string_view, PlainEvaluator> all;
     for (const auto table :
          {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators(), indexedEvaluators(), sortEvaluators(),
-          windowEvaluators(), convolutionEvaluators(), linearEvaluators(), complexEvaluators(), fourierEvaluators()})
+          windowEvaluators(), convolutionEvaluators(), linearEvaluators(), complexEvaluators(), fourierEvaluators(),
+          randomEvaluators(), factorEvaluators(), eighEvaluators()})
       for (const EvaluatorRow& row : table) all.emplace(row.op, row.evaluate);
     return all;
   }();

@@ -54,6 +54,9 @@ std::span<const EvaluatorRow> convolutionEvaluators();
 std::span<const EvaluatorRow> linearEvaluators();
 std::span<const EvaluatorRow> complexEvaluators();
 std::span<const EvaluatorRow> fourierEvaluators();
+std::span<const EvaluatorRow> randomEvaluators();
+std::span<const EvaluatorRow> factorEvaluators();
+std::span<const EvaluatorRow> eighEvaluators();
 
 /// Runs a block of scalar ops on whole arrays of `shape` at once: every scalar stands for one element of each. So do
 /// the functions that it calls; `verify` has checked that calls end.
@@ -85,10 +88,16 @@ Result<Array> complexOf(const Array& real, const Array& imaginary);
 /// `product` of complex arrays, by four of their parts.
 PlainResults complexProduct(PlainCall&, const Product& multiply);
 Diagnostic noEvaluation(const PlainCall&, DType);
-inline PlainResults one(Array array) {
+template <class... Arrays>
+PlainResults several(Arrays... arrays) {
   std::vector<Array> results;
-  results.push_back(std::move(array));
+  (results.push_back(std::move(arrays)), ...);
   return results;
+}
+inline PlainResults one(Array array) { return several(std::move(array)); }
+inline PlainResults oneOf(Result<Array> array) {
+  if (!array) return fail(std::move(array.error()));
+  return one(std::move(*array));
 }
 
 }  // namespace smalti::plain

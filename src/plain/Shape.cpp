@@ -145,7 +145,7 @@ PlainResults deviceId(PlainCall& call) {
 }
 
 constexpr std::array kShapeEvaluators{
-    EvaluatorRow{"allocate_buffer", allocateBuffer},
+    EvaluatorRow{"AllocateBuffer", allocateBuffer},
     EvaluatorRow{"broadcast_in_dim", broadcastInDim},
     EvaluatorRow{"concatenate", concatenate},
     EvaluatorRow{"constant", constant},

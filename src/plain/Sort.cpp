@@ -1,4 +1,5 @@
-// sort: along one dimension, by any comparison, several arrays together, equal elements in their order. top_k.
+// sort: along one dimension, by any comparison, several arrays together, equal elements in their order. top_k,
+// ApproxTopK.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -35,9 +36,9 @@ std::vector<Pairs> sortingNetwork(int64_t n) {
 
 class Sorter {
  public:
-  explicit Sorter(PlainCall& call) : call_(call), shape_(call.results[0].shape) {
+  /// Of the first `count` operands.
+  Sorter(PlainCall& call, int64_t dim, size_t count) : call_(call), count_(count), shape_(call.operands[0].shape()) {
     const int64_t rank = static_cast<int64_t>(shape_.size());
-    int64_t dim = call.typed().integer("dimension", -1);
     if (dim < 0) dim += rank;
     permutation_.push_back(dim);
     for (int64_t d = 0; d < rank; ++d)
@@ -47,9 +48,12 @@ class Sorter {
   }
 
   PlainResults run() {
-    if (num_elements(shape_) == 0 || length_ == 1) return std::move(call_.operands);
-    for (const Array& operand : call_.operands)
-      if (Status ok = addColumn(operand); !ok) return fail(std::move(ok.error()));
+    if (num_elements(shape_) == 0 || length_ == 1) {
+      call_.operands.resize(count_);
+      return std::move(call_.operands);
+    }
+    for (size_t i = 0; i < count_; ++i)
+      if (Status ok = addColumn(call_.operands[i]); !ok) return fail(std::move(ok.error()));
     order_.resize(static_cast<size_t>(length_ * width_));
     for (int64_t i = 0; i < length_ * width_; ++i) order_[i] = i / width_;
     for (const Pairs& pairs : sortingNetwork(length_))
@@ -126,7 +130,7 @@ class Sorter {
     for (size_t d = 0; d < permutation_.size(); ++d) inverse[permutation_[d]] = static_cast<int64_t>(d);
     std::vector<Array> results;
     for (size_t i = 0; i < columns_.size(); ++i) {
-      auto result = Array::allocate(call_.results[i]);
+      auto result = Array::allocate({columns_[i].rows.dtype(), shape_});
       if (!result) return fail(std::move(result.error()));
       eval::transpose(in(columns_[i].rows), inverse, out(*result));
       results.push_back(std::move(*result));
@@ -135,6 +139,7 @@ class Sorter {
   }
 
   PlainCall& call_;
+  const size_t count_;
   const Shape shape_;
   std::vector<int64_t> permutation_;
   int64_t length_ = 0, width_ = 0;
@@ -142,7 +147,25 @@ class Sorter {
   std::vector<int64_t> order_;  ///< the old index of each element along the dimension
 };
 
-PlainResults sort(PlainCall& call) { return Sorter(call).run(); }
+PlainResults sort(PlainCall& call) {
+  return Sorter(call, call.typed().integer("dimension", -1), call.operands.size()).run();
+}
+
+/// Exactly the first: a recall of 1.
+PlainResults approxTopK(PlainCall& call) {
+  const auto dim = static_cast<size_t>(call.typed().integer("reduction_dim"));
+  auto sorted = Sorter(call, static_cast<int64_t>(dim), call.results.size()).run();
+  if (!sorted) return sorted;
+  std::vector<Array> results;
+  for (size_t i = 0; i < sorted->size(); ++i) {
+    auto result = Array::allocate(call.results[i]);
+    if (!result) return fail(std::move(result.error()));
+    const std::vector<int64_t> starts(result->shape().size(), 0), steps(result->shape().size(), 1);
+    eval::slice(in((*sorted)[i]), starts, steps, out(*result));
+    results.push_back(std::move(*result));
+  }
+  return results;
+}
 
 /// Does `a` come before `b` from the largest down: NaN, infinity, …, +0, -0, …
 bool isLarger(double a, double b) {
@@ -171,13 +194,11 @@ PlainResults topK(PlainCall& call) {
       std::copy_n(in.data() + (row * length + order[i]) * bytes, bytes, values->data() + (row * k + i) * bytes);
     }
   }
-  std::vector<Array> results;
-  results.push_back(std::move(*values));
-  results.push_back(std::move(*indices));
-  return results;
+  return several(std::move(*values), std::move(*indices));
 }
 
-constexpr std::array kSortEvaluators{EvaluatorRow{"sort", sort}, EvaluatorRow{"top_k", topK}};
+constexpr std::array kSortEvaluators{EvaluatorRow{"ApproxTopK", approxTopK}, EvaluatorRow{"sort", sort},
+                                     EvaluatorRow{"top_k", topK}};
 
 }  // namespace
 

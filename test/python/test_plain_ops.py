@@ -303,6 +303,43 @@ CASES |= {
     "fft_convolution": (lambda a, b: jnp.fft.irfft(jnp.fft.rfft(a, 40) * jnp.fft.rfft(b, 40), 40), (floats(20), floats(16)), 1e-4),
 }
 
+# Factors of matrices, which JAX lowers to custom calls for a TPU. Eigenvectors have no sign of their own.
+LARGE = floats(40, 40)
+for name, a in {"tall": floats(7, 4), "wide": floats(4, 7), "square": LARGE, "batch": floats(2, 3, 5, 4), "no_rows": floats(0, 3),
+                "no_columns": floats(3, 0), "of_none": floats(0, 3, 3), "complex": complexes(6, 4), "f64": floats(4, 4),
+                "singular": jnp.zeros((3, 3)).at[1].set(2.0)}.items():
+    CASES[f"lu_{name}"] = (lax.linalg.lu, (a,), 1e-4)
+    CASES[f"qr_{name}"] = (lambda a: tuple(jnp.linalg.qr(a)), (a,), 1e-4)
+for name, a in {"symmetric": LARGE + LARGE.T, "hermitian": HERMITIAN, "batch": BATCH @ BATCH.swapaxes(-1, -2), "none": floats(2, 0, 0),
+                "diagonal": jnp.diag(jnp.asarray([3.0, -1.0, 3.0, 0.0])), "nan": POSITIVE_DEFINITE.at[2, 1].set(jnp.nan),
+                "huge": 1e30 * POSITIVE_DEFINITE,
+                "tiny": 1e-30 * POSITIVE_DEFINITE, "large_and_small": jnp.diag(jnp.asarray([1e8, 1.0, -1e-3])) + 0.1}.items():
+    CASES[f"eigh_{name}"] = (lambda a: (lambda w, v: (w, (v * w[..., None, :]) @ v.swapaxes(-1, -2).conj(),
+                                                      v.swapaxes(-1, -2).conj() @ v))(*jnp.linalg.eigh(a)), (a,), 1e-4)
+CASES |= {
+    "qr_nan": (lambda a: jnp.linalg.qr(a, mode="r"), (floats(5, 5).at[2, 1].set(jnp.nan),), 1e-4),
+    "determinant_nan": (jnp.linalg.det, (floats(5, 5).at[2, 1].set(jnp.nan),), 0),
+    "qr_complete": (lambda a: tuple(jnp.linalg.qr(a, mode="complete")), (floats(6, 3),), 1e-4),
+    "inverse": (jnp.linalg.inv, (LARGE,), 1e-3),
+    "determinant": (lambda a: (jnp.linalg.det(a), jnp.linalg.slogdet(a)), (BATCH,), 1e-4),
+    "solve_general": (jnp.linalg.solve, (LARGE, floats(40, 3)), 1e-3),
+    "singular_values": (jnp.linalg.svdvals, (floats(6, 4),), 1e-4),
+    "approx_max": (lambda x: lax.approx_max_k(x, 5), (floats(4, 100),), 0),
+    "approx_min": (lambda x: lax.approx_min_k(x, 3, reduction_dimension=0, recall_target=0.8), (floats(50, 4),), 0),
+}
+
+# Random bits: those of XLA on CPUs, of states whose counters carry.
+STATES = {"plain": (5, 0, 7, 0), "carry": (2**32 - 1, 2**32 - 3, 2**32 - 2, 2**32 - 1)}
+for state, words in STATES.items():
+    for algorithm in lax.RandomAlgorithm:
+        for dtype in [jnp.uint8, jnp.uint16, jnp.uint32]:
+            name = f"{algorithm.name.lower()}_{jnp.dtype(dtype).name}_{state}"
+            CASES[name] = (lambda k, a=algorithm, t=dtype: [lax.rng_bit_generator(k, shape, t, a) for shape in
+                                                            [(), (1,), (7,), (3, 5), (5, 3), (3, 4, 2), (2, 0), (4, 9)]],
+                           (jnp.asarray(words, jnp.uint32),), 0)
+CASES |= {f"{impl}_keys": (lambda seed, impl=impl: [jax.random.uniform(k, (9, 5)) for k in jax.random.split(jax.random.key(seed, impl=impl))],
+                           (jnp.int32(3),), 0) for impl in ["rbg", "unsafe_rbg"]}
+
 # What JAX lowers to chlo ops: as they are in a lowered module, and decomposed in an exported one.
 for name in ["acos", "asin", "atan", "atanh", "sinh", "cosh", "asinh", "erfc", "erf", "square"]:
     CASES[f"chlo_{name}"] = CASES[f"{name}_decomposed"] = (getattr(lax, name), (jnp.tanh(X),), 2e-6)

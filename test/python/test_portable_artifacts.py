@@ -130,11 +130,10 @@ def test_older_versions_are_read(smalti, artifact, tmp_path, version):
 
 
 def test_what_no_program_holds_is_refused_by_name(smalti, tmp_path):
-    (tmp_path / "m.bc").write_bytes(exported(lambda x: jax.lax.rng_bit_generator(x, (4,))[1],
-                                             jnp.zeros((4,), jnp.uint32)).mlir_module_serialized)
+    (tmp_path / "m.bc").write_bytes(exported(lambda x: jax.lax.rng_uniform(x, 1.0, (4,)), jnp.float32(0)).mlir_module_serialized)
     done = subprocess.run([smalti, "run", "m.bc"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 3
-    assert "error[SM2002]: op 'stablehlo.rng_bit_generator' is not supported around kernels" in done.stderr
+    assert "error[SM2002]: op 'stablehlo.rng' is not supported around kernels" in done.stderr
 
 
 def test_damaged_artifacts_are_refused_or_run(smalti, artifact, tmp_path):

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kReshapes{"reshape", "sharding_constraint", "optimization_barrier",
                                                     "bitcast_convert", "custom_call"};
 /// A pass of its own, though it may compute its operands on the way.
-constexpr std::array<std::string_view, 21> kOwn{"reduce",
+constexpr std::array<std::string_view, 29> kOwn{"reduce",
                                                 "dot_general",
                                                 "convolution",
                                                 "scatter",
@@ -31,7 +31,15 @@ constexpr std::array<std::string_view, 21> kOwn{"reduce",
                                                 "all_to_all",
                                                 "collective_broadcast",
                                                 "collective_permute",
-                                                "reduce_scatter"};
+                                                "reduce_scatter",
+                                                "cholesky",
+                                                "fft",
+                                                "triangular_solve",
+                                                "ApproxTopK",
+                                                "Eigh",
+                                                "LuDecomposition",
+                                                "ProductOfElementaryHouseholderReflectors",
+                                                "Qr"};
 
 template <size_t n>
 bool isOneOf(const std::array<std::string_view, n>& names, std::string_view name) {

@@ -10,6 +10,7 @@
 #include "interop/stablehlo/Gspmd.h"
 #include "interop/stablehlo/Parser.h"
 #include "ir/Place.h"
+#include "ir/program/PlainOps.h"
 
 namespace smalti::interop::stablehlo {
 namespace {
@@ -101,10 +102,7 @@ bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
     if (const Attr* sharding = raw.find("mhlo.sharding")) op.attributes.emplace_back("mhlo.sharding", sharding->text);
     return true;
   }
-  if (name == "AllocateBuffer" && raw.operands.empty() && raw.resultTypes.size() == 1) {
-    op.name = "allocate_buffer";
-    return true;
-  }
+  if (const PlainOp* call = findPlainOp(name); call && call->isCustomCall()) return arrayCall(raw, op, name);
   if ((name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape") && raw.operands.size() == 1 &&
       raw.resultTypes.size() == 1) {
     op.name = name == "SPMDFullToShardShape" ? kFullToShard : kShardToFull;
@@ -120,7 +118,7 @@ bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
                   "memory spaces and ops of GPUs: --target cuda makes its code for GPUs");
   }
   return refuse(raw, "SM2004", fmt::format("custom call '{}' is not supported", name),
-                "only Pallas kernels (tpu_custom_call) can be called");
+                "take it out of the exported function, or export for a TPU: jax.export.export(f, platforms=['tpu'])");
 }
 
 bool Parser::kernelCall(RawOp& raw, Op&) {

@@ -1,5 +1,7 @@
 // Converts an op as written to an op of the Program: the relevant attributes, and what is refused with which reason.
 #include <array>
+#include <bit>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -17,7 +19,7 @@ struct Refusal {
 };
 constexpr std::string_view kOutside = "compute it outside the exported function";
 constexpr std::array kRefusals{
-    Refusal{"stablehlo.rng_bit_generator", "draw random numbers outside the exported function"},
+    Refusal{"stablehlo.rng", "draw random numbers with jax.random"},
     Refusal{"stablehlo.infeed", "pass the data as arguments"},
     Refusal{"stablehlo.outfeed", "return the data"},
 };
@@ -105,6 +107,21 @@ std::optional<Array> integerMatrix(const Attr& a) {
   return std::move(*matrix);
 }
 
+/// 0.5 : f32, or its bits: 0x3F000000 : f32
+std::optional<Attribute> number(const Attr& a) {
+  std::string_view text = a.text;
+  const auto parse = [&](auto& value, auto... format) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, format...);
+    return error == std::errc() && end == text.data() + text.size();
+  };
+  double value = 0;
+  uint32_t bits = 0;
+  if (!text.starts_with("0x")) return parse(value) ? std::optional<Attribute>(value) : std::nullopt;
+  text.remove_prefix(2);
+  if (a.suffix != "f32" || !parse(bits, 16)) return std::nullopt;
+  return static_cast<double>(std::bit_cast<float>(bits));
+}
+
 std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source& source) {
   switch (kind) {
     case AttributeKind::boolean:
@@ -122,6 +139,9 @@ std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source
       return std::nullopt;
     case AttributeKind::integer:
       if (a.kind == Attr::Kind::integer) return a.integer;
+      return std::nullopt;
+    case AttributeKind::number:
+      if (a.kind == Attr::Kind::number) return number(a);
       return std::nullopt;
     case AttributeKind::integers:
       if (auto values = integerList(a)) return std::move(*values);
@@ -168,7 +188,8 @@ bool Parser::refuseByName(const RawOp& raw) {
 }
 
 bool canBeElementwise(std::string_view name) {
-  return (name.starts_with("stablehlo.") || name.starts_with("chlo.")) && findPlainOp(withoutDialect(name));
+  const PlainOp* op = findPlainOp(withoutDialect(name));
+  return (name.starts_with("stablehlo.") || name.starts_with("chlo.")) && op && !op->isCustomCall();
 }
 
 /// #stablehlo.dot<…> and the like hold attributes of their own: one flat list is easier to use.

@@ -65,6 +65,7 @@ class Parser {
   bool prettySlice(RawOp&);
   bool prettyPad(RawOp&);
   bool prettyTopK(RawOp&);
+  bool prettyRngBitGenerator(RawOp&);
   bool prettyDot(RawOp&);
   bool prettyPairs(RawOp&, std::string_view lhs, std::string_view rhs);
   bool prettyReduce(RawOp&);
@@ -93,11 +94,12 @@ class Parser {
   bool define(const std::string& name, std::vector<ValueId> values, size_t at);
   ValueId newValue(ArrayType);
 
-  // Lower.cpp, KernelCall.cpp: from what is written to what it means.
+  // Lower.cpp, KernelCall.cpp, ArrayCall.cpp: from what is written to what it means.
   bool lower(RawOp&, Op&);
   bool lowerAttributes(const RawOp&, Op&);
   bool lowerCustomCall(RawOp&, Op&);
   bool kernelCall(RawOp&, Op&);
+  bool arrayCall(RawOp&, Op&, std::string_view target);
   bool flatten(RawOp&);
   bool refuseByName(const RawOp&);
   bool refuse(const RawOp&, std::string code, std::string message, std::string help);

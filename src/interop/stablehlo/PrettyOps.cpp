@@ -113,6 +113,12 @@ bool Parser::prettyPad(RawOp& raw) {
 }
 
 /// `(%a, k = 3) : …`
+bool Parser::prettyRngBitGenerator(RawOp& raw) {
+  if (!operandList(raw) || !keyed("algorithm")) return false;
+  raw.set("rng_algorithm", textAttr(std::string(cursor_.word())));
+  return types(raw, Types::same);
+}
+
 bool Parser::prettyTopK(RawOp& raw) {
   if (!cursor_.expect("(") || !operandList(raw) || !keyed("k")) return false;
   const auto k = cursor_.integer();
@@ -296,6 +302,7 @@ bool Parser::prettyOp(RawOp& raw) {
   if (name == "stablehlo.convolution") return prettyConvolution(raw);
   if (name == "stablehlo.cholesky") return prettyCholesky(raw);
   if (name == "stablehlo.fft") return prettyFft(raw);
+  if (name == "stablehlo.rng_bit_generator") return prettyRngBitGenerator(raw);
   if (name == "stablehlo.reduce") return prettyReduce(raw);
   if (name == "stablehlo.while") return prettyWhile(raw);
   if (name == "sdy.manual_computation") return prettyManual(raw);

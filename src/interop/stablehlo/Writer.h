@@ -23,6 +23,7 @@ class Writer {
   void plain(const Op&, const PlainOp&, int indent);
   bool pretty(const Op&);
   void generic(const Op&, const PlainOp&, int indent);
+  void arrayCall(const Op&, const PlainOp&);
   void kernelCall(const Op&);
   void manual(const Op&, int indent);
   void regions(const Op&, int indent);

@@ -59,6 +59,8 @@ std::string printAttribute(const AttributeRule& rule, const Attribute& value, co
     case AttributeKind::integers:
       return rule.group.empty() ? denseArray(std::get<std::vector<int64_t>>(value))
                                 : list(std::get<std::vector<int64_t>>(value));
+    case AttributeKind::number:
+      return fmt::format("{:#} : f32", std::get<double>(value));
     case AttributeKind::pairs:
       return denseRows(std::get<std::vector<int64_t>>(value));
     case AttributeKind::text:
@@ -89,7 +91,23 @@ std::string_view groupMnemonic(std::string_view group, std::string_view op) {
 }  // namespace
 
 void Writer::plain(const Op& op, const PlainOp& row, int indent) {
+  if (row.isCustomCall()) return arrayCall(op, row);
   if (!pretty(op)) generic(op, row, indent);
+}
+
+void Writer::arrayCall(const Op& op, const PlainOp& row) {
+  std::vector<std::string> attributes, configuration;
+  for (const Block& block : op.regions)
+    attributes.push_back(fmt::format("called_computations = [{}]", printSymbol(block.ops.front().callee)));
+  for (const AttributeRule& rule : row.attributes)
+    if (const Attribute* value = op.find(rule.name))
+      (rule.group.empty() ? attributes : configuration)
+          .push_back(fmt::format("{} = {}", rule.name, printAttribute(rule, *value, {})));
+  if (!configuration.empty())
+    attributes.push_back(fmt::format("{} = {{{}}}", row.attributes[0].group, fmt::join(configuration, ", ")));
+  out_ += fmt::format("stablehlo.custom_call @{}({}) ", op.name, operands(op));
+  if (!attributes.empty()) out_ += fmt::format("{{{}}} ", fmt::join(attributes, ", "));
+  out_ += ": " + functionType(op);
 }
 
 bool Writer::pretty(const Op& op) {
@@ -101,8 +119,6 @@ bool Writer::pretty(const Op& op) {
   };
   if (op.name == "constant") {
     out_ += fmt::format("{} {}", name, printDense(std::get<Array>(*op.find("value")), typed.result()));
-  } else if (op.name == "allocate_buffer") {
-    out_ += fmt::format("stablehlo.custom_call @AllocateBuffer() : {}", functionType(op));
   } else if (op.name == "iota") {
     out_ += fmt::format("{} dim = {} : {}", name, typed.integer("iota_dimension"), types(op.results));
   } else if (op.name == "broadcast_in_dim" || op.name == "transpose") {

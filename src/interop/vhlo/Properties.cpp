@@ -69,6 +69,7 @@ constexpr std::array kRows{
     Row{"vhlo", "reduce_v1", "dimensions"},
     Row{"vhlo", "reduce_window_v1", "base_dilations padding window_dilations window_dimensions window_strides"},
     Row{"vhlo", "reverse_v1", "dimensions"},
+    Row{"vhlo", "rng_bit_generator_v1", "rng_algorithm"},
     Row{"vhlo", "rsqrt_v2", "result_accuracy"},
     Row{"vhlo", "scatter_v1",
         "index_vector_dim indices_are_sorted inserted_window_dims scatter_dims_to_operand_dims unique_indices "

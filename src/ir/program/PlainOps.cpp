@@ -88,6 +88,7 @@ constexpr std::array kConvolution{
 };
 constexpr std::array kCholesky{AttributeRule{"lower", boolean, false}};
 constexpr std::array kFft{AttributeRule{"fft_type", text, true, "fft_type"}, AttributeRule{"fft_length", integers}};
+constexpr std::array kRng{AttributeRule{"rng_algorithm", text, true, "rng_algorithm"}};
 constexpr std::array kTriangularSolve{
     AttributeRule{"left_side", boolean},
     AttributeRule{"lower", boolean},
@@ -139,6 +140,15 @@ constexpr std::array kAllToAll{
     AttributeRule{"split_dimension", integer}};
 constexpr std::array kCollectiveBroadcast{kHandle, kHandleType, kGroups};
 constexpr std::array kCollectivePermute{kHandle, kHandleType, AttributeRule{"source_target_pairs", pairs}};
+constexpr std::string_view kConfiguration = "mhlo.backend_config";
+constexpr std::array kApproxTopK{
+    AttributeRule{"aggregate_to_topk", boolean, true, "", kConfiguration},
+    AttributeRule{"recall_target", number, true, "", kConfiguration},
+    AttributeRule{"reduction_dim", integer, true, "", kConfiguration},
+    AttributeRule{"reduction_input_size_override", integer, true, "", kConfiguration},
+    AttributeRule{"top_k", integer, true, "", kConfiguration},
+};
+constexpr std::array kEigh{AttributeRule{"backend_config", text}};
 constexpr std::array kTopK{AttributeRule{"k", integer}};
 constexpr std::array kSort{AttributeRule{"dimension", integer, false}, AttributeRule{"is_stable", boolean, false}};
 
@@ -205,7 +215,6 @@ constexpr std::array kOps{
     PlainOp{"tanh", 1, 0, {}, rules::sameFloatOrComplex},
     PlainOp{"xor", 2, 0, {}, rules::sameLogical},
     // Shapes.
-    PlainOp{"allocate_buffer", 0, 0, {}, rules::allocateBuffer},
     PlainOp{"broadcast_in_dim", 1, 0, kBroadcastInDim, rules::broadcastInDim},
     PlainOp{"concatenate", kVariadic, 0, kConcatenate, rules::concatenate},
     PlainOp{"constant", 0, 0, kConstant, rules::constant},
@@ -236,12 +245,20 @@ constexpr std::array kOps{
     PlainOp{"if", 1, 2, {}, rules::ifElse, kVariadic},
     PlainOp{"reduce", kVariadic, 1, kDimensions, rules::reduce, kVariadic},
     PlainOp{"reduce_window", kVariadic, 1, kReduceWindow, rules::reduceWindow, kVariadic},
+    PlainOp{"rng_bit_generator", 1, 0, kRng, rules::rngBitGenerator, 2},
     PlainOp{"scatter", kVariadic, 1, kScatter, rules::scatter, kVariadic},
     PlainOp{"select_and_scatter", 3, 2, kSelectAndScatter, rules::selectAndScatter},
     PlainOp{"sort", kVariadic, 1, kSort, rules::sort, kVariadic},
     PlainOp{"top_k", 1, 0, kTopK, rules::topK, 2, "chlo"},
     PlainOp{"triangular_solve", 2, 0, kTriangularSolve, rules::triangularSolve},
     PlainOp{"while", kVariadic, 2, {}, rules::whileLoop, kVariadic},
+    // Custom calls, by their targets.
+    PlainOp{"AllocateBuffer", 0, 0, {}, rules::allocateBuffer, 1, "custom_call"},
+    PlainOp{"ApproxTopK", kVariadic, 1, kApproxTopK, rules::approxTopK, kVariadic, "custom_call"},
+    PlainOp{"Eigh", 1, 0, kEigh, rules::eigh, 2, "custom_call"},
+    PlainOp{"LuDecomposition", 1, 0, {}, rules::luDecomposition, 3, "custom_call"},
+    PlainOp{"ProductOfElementaryHouseholderReflectors", 2, 0, {}, rules::householderProduct, 1, "custom_call"},
+    PlainOp{"Qr", 1, 0, {}, rules::qr, 2, "custom_call"},
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace smalti {
 
 /// `pairs`: two integers a row of a matrix (padding), one after the other. `booleans`: integers 0 and 1. `matrix`: an
 /// Array of i64. `unit`: true, or absent.
-enum class AttributeKind { boolean, booleans, integer, integers, pairs, text, texts, elements, matrix, unit };
+enum class AttributeKind { boolean, booleans, integer, integers, number, pairs, text, texts, elements, matrix, unit };
 
 struct AttributeRule {
   std::string_view name;  ///< StableHLO's
@@ -51,7 +51,9 @@ struct PlainOp {
   std::span<const AttributeRule> attributes;
   TypeRule rule;
   int numResults = 1;  ///< or kVariadic
+  /// "custom_call": a call of that target, whose region is the function that it is given.
   std::string_view dialect = "stablehlo";
+  bool isCustomCall() const { return dialect == "custom_call"; }
 };
 
 /// nullptr: no such op. Without dialect: "add".

@@ -55,12 +55,20 @@ std::string reduceWindow(const TypedOp&);
 std::string selectAndScatter(const TypedOp&);
 std::string sort(const TypedOp&);
 std::string topK(const TypedOp&);
+std::string approxTopK(const TypedOp&);
 
 // TypeRulesLinear.cpp
 std::string convolution(const TypedOp&);
 std::string cholesky(const TypedOp&);
 std::string triangularSolve(const TypedOp&);
 std::string fft(const TypedOp&);
+std::string eigh(const TypedOp&);
+std::string luDecomposition(const TypedOp&);
+std::string qr(const TypedOp&);
+std::string householderProduct(const TypedOp&);
+
+// TypeRulesRandom.cpp
+std::string rngBitGenerator(const TypedOp&);
 
 // TypeRulesCollective.cpp
 std::string allReduce(const TypedOp&);

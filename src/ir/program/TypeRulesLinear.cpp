@@ -1,4 +1,4 @@
-// Rules of convolution, cholesky and triangular_solve.
+// Rules of convolution, fft, and of factors of matrices.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -99,6 +99,71 @@ std::string fft(const TypedOp& op) {
   if (fits) return "";
   return fmt::format("{} of lengths [{}] does not turn {} into {}", type, fmt::join(lengths, ", "), in.str(),
                      out.str());
+}
+
+/// batch × m × n; `why` says what is wrong.
+struct Matrices {
+  Shape batch{};
+  int64_t m = 0, n = 0;
+  std::string why{};
+
+  explicit Matrices(const ArrayType& t) {
+    if (!is_float(t.dtype) && !is_complex(t.dtype)) {
+      why = fmt::format("takes floats, not {}", name(t.dtype));
+    } else if (t.shape.size() < 2) {
+      why = fmt::format("takes matrices, not {}", t.str());
+    } else {
+      batch.assign(t.shape.begin(), t.shape.end() - 2);
+      m = t.shape[t.shape.size() - 2], n = t.shape.back();
+    }
+  }
+  ArrayType vectors(DType dtype, int64_t length) const {
+    Shape shape = batch;
+    shape.push_back(length);
+    return {dtype, shape};
+  }
+};
+
+std::string resultsAre(const TypedOp& op, const std::vector<ArrayType>& expected) {
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (const ArrayType& have = op.result(static_cast<int>(i)); have != expected[i])
+      return fmt::format("has result {} of type {}, not {}", i, have.str(), expected[i].str());
+  return "";
+}
+
+/// The eigenvectors in columns, the eigenvalues.
+std::string eigh(const TypedOp& op) {
+  const ArrayType& a = op.operand(0);
+  if (auto wrong = matrices(a, "the operand"); !wrong.empty()) return wrong;
+  const Matrices of(a);
+  return resultsAre(op, {a, of.vectors(is_complex(a.dtype) ? part_of(a.dtype) : a.dtype, of.n)});
+}
+
+/// L and U in one matrix, the row that each row was exchanged with, the permutation of the rows that follows.
+std::string luDecomposition(const TypedOp& op) {
+  const ArrayType& a = op.operand(0);
+  const Matrices of(a);
+  if (!of.why.empty()) return of.why;
+  return resultsAre(op, {a, of.vectors(DType::i32, std::min(of.m, of.n)), of.vectors(DType::i32, of.m)});
+}
+
+/// R above the reflectors in one matrix, the factors of the reflectors.
+std::string qr(const TypedOp& op) {
+  const ArrayType& a = op.operand(0);
+  const Matrices of(a);
+  if (!of.why.empty()) return of.why;
+  return resultsAre(op, {a, of.vectors(a.dtype, std::min(of.m, of.n))});
+}
+
+std::string householderProduct(const TypedOp& op) {
+  const ArrayType &a = op.operand(0), &factors = op.operand(1);
+  const Matrices of(a);
+  if (!of.why.empty()) return of.why;
+  const int64_t count = factors.shape.empty() ? -1 : factors.shape.back();
+  if (count < 0 || count > of.n || of.n > of.m || factors != of.vectors(a.dtype, count))
+    return fmt::format("a is {}, the factors {}: as many as a has columns at most, and no more columns than rows",
+                       a.str(), factors.str());
+  return resultsAre(op, {a});
 }
 
 }  // namespace smalti::rules

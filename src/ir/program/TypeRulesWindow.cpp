@@ -1,4 +1,4 @@
-// Rules of reduce_window, select_and_scatter, sort and top_k.
+// Rules of reduce_window, select_and_scatter, sort, top_k and ApproxTopK.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -111,6 +111,28 @@ std::string topK(const TypedOp& op) {
   if (op.result(0) != ArrayType{in.dtype, shape} || op.result(1) != ArrayType{DType::i32, shape})
     return fmt::format("takes {} of {} as {} and {}", k, in.str(), op.result(0).str(), op.result(1).str());
   return "";
+}
+
+/// Operands: the arrays, and for each the value of candidates that there are not.
+std::string approxTopK(const TypedOp& op) {
+  const int n = op.numResults();
+  if (n == 0 || op.numOperands() != 2 * n) return fmt::format("has {} operands for {} results", op.numOperands(), n);
+  const int64_t k = op.integer("top_k"), dim = op.integer("reduction_dim");
+  Shape shape = op.operand(0).shape;
+  if (dim < 0 || dim >= static_cast<int64_t>(shape.size()) || k < 0 || k > shape[static_cast<size_t>(dim)])
+    return fmt::format("takes {} along dimension {} of {}", k, dim, op.operand(0).str());
+  if (!op.boolean("aggregate_to_topk"))
+    return "has aggregate_to_topk = false: how many candidates there are depends on the TPU";
+  shape[static_cast<size_t>(dim)] = k;
+  std::vector<ArrayType> arguments;
+  for (int i = 0; i < n; ++i) {
+    const ArrayType &in = op.operand(i), &init = op.operand(n + i);
+    if (in.shape != op.operand(0).shape) return fmt::format("sorts {} together with {}", op.operand(0).str(), in.str());
+    if (init != ArrayType{in.dtype, {}} || op.result(i) != ArrayType{in.dtype, shape})
+      return fmt::format("takes {} of {} as {}, and {} for others", k, in.str(), op.result(i).str(), init.str());
+    arguments.insert(arguments.end(), 2, {in.dtype, {}});
+  }
+  return blockTypes(op, op.op.regions[0], arguments, {{DType::pred, {}}}, "comparison");
 }
 
 }  // namespace smalti::rules

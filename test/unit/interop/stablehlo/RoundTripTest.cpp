@@ -67,7 +67,7 @@ class RandomProgram {
     const ArrayType type = function_->values[x];
     switch (*rc::gen::inRange(0, 10)) {
       case 9:
-        return void(add(ops, {.name = "allocate_buffer"}, type));
+        return void(add(ops, {.name = "AllocateBuffer"}, type));
       case 0:
         return constant(ops);
       case 1:
