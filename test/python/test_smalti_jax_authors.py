@@ -2,6 +2,7 @@
 
 import functools
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -218,6 +219,30 @@ def test_new_keys_go_into_donated_pages():
     got = write(cache, keys, slots)
     np.testing.assert_array_equal(got, wanted)
     assert got.unsafe_buffer_pointer() == address and cache.is_deleted()
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda-host", "interpret"])
+def test_a_pipeline_with_a_ref_in_hbm(target):
+    """JAX allocates such a ref in HBM. The steps of 300 blocks would be named if they ran on the machine."""
+    steps = 300 if target == "cpu" else 4
+
+    def kernel(x_hbm, o_hbm):
+        def body(x, o, rows):
+            rows[...] = x[...] * 2
+            pltpu.sync_copy(rows, o.at[pl.ds(pl.program_id(0) * 8, 8)])
+
+        def run(rows):
+            pltpu.emit_pipeline(body, grid=(steps,), in_specs=[pl.BlockSpec((8, 128), lambda i: (i, 0))],
+                                out_specs=[pl.BlockSpec(memory_space=pltpu.HBM)])(x_hbm, o_hbm, scratches=(rows,))
+
+        pl.run_scoped(run, pltpu.VMEM((8, 128), jnp.float32))
+
+    x = normal(8 * steps, 128)
+    call = pl.pallas_call(kernel, out_shape=x, in_specs=[pl.BlockSpec(memory_space=pltpu.HBM)], out_specs=pl.BlockSpec(memory_space=pl.ANY))
+    with smalti.jax.using(target=target), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        np.testing.assert_array_equal(jax.jit(call)(x), x * 2)
+    assert [str(w.message) for w in caught] == []
 
 
 def test_vmap_of_a_kernel_with_a_prefetched_table():

@@ -68,7 +68,8 @@ Reason allocation(mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = tpu::memorySpaceOf(type);
   if (!type.hasStaticShape()) return "an allocation of a dynamic size";
-  if (space != MemorySpace::vmem && space != MemorySpace::smem) return "an allocation outside VMEM and SMEM";
+  if (space != MemorySpace::vmem && space != MemorySpace::smem && space != MemorySpace::hbm)
+    return "an allocation outside VMEM, SMEM and HBM";
   return std::nullopt;
 }
 

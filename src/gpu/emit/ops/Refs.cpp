@@ -27,8 +27,9 @@ NativeResult lowerMemorySpaceIs(GpuLowering& l, mlir::Operation& op) {
 NativeResult lowerAlloca(GpuLowering& l, mlir::Operation& op) {
   auto type = llvm::cast<mlir::MemRefType>(op.getResult(0).getType());
   const auto space = tpu::memorySpaceOf(type);
-  if (!space || !type.hasStaticShape() || (*space != MemorySpace::vmem && *space != MemorySpace::smem))
-    return unsupported("an allocation outside VMEM and SMEM");
+  if (!space || !type.hasStaticShape() ||
+      (*space != MemorySpace::vmem && *space != MemorySpace::smem && *space != MemorySpace::hbm))
+    return unsupported("an allocation outside VMEM, SMEM and HBM");
   const DType t = elementDType(type);
   l.setRef(op.getResult(0), l.allocateUndefined(t, t, type.getShape()));
   return {};

@@ -57,10 +57,11 @@ TEST(OpForms, StoresKeepTheElementType) {
   EXPECT_EQ(store("f32", "%b", "bf16"), "a store that changes the element type");
 }
 
-TEST(OpForms, AllocationsAreInVmemOrSmem) {
+TEST(OpForms, AllocationsAreInVmemSmemOrHbm) {
   EXPECT_EQ(reasonFor("%a = memref.alloca() : memref<8x128xf32, #tpu.memory_space<vmem>>"), "");
-  EXPECT_EQ(reasonFor("%a = memref.alloca() : memref<8x128xf32, #tpu.memory_space<hbm>>"),
-            "an allocation outside VMEM and SMEM");
+  EXPECT_EQ(reasonFor("%a = memref.alloca() : memref<8x128xf32, #tpu.memory_space<hbm>>"), "");
+  EXPECT_EQ(reasonFor("%a = memref.alloca() : memref<8x128xf32, #tpu.memory_space<cmem>>"),
+            "an allocation outside VMEM, SMEM and HBM");
   EXPECT_EQ(reasonFor("%a = memref.alloca(%c0) : memref<?x128xf32, #tpu.memory_space<vmem>>"),
             "an allocation of a dynamic size");
   EXPECT_EQ(
