@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -119,7 +120,8 @@ std::optional<Attribute> number(const Attr& a) {
   if (!text.starts_with("0x")) return parse(value) ? std::optional<Attribute>(value) : std::nullopt;
   text.remove_prefix(2);
   if (a.suffix != "f32" || !parse(bits, 16)) return std::nullopt;
-  return static_cast<double>(std::bit_cast<float>(bits));
+  const auto number = static_cast<double>(std::bit_cast<float>(bits));
+  return std::isfinite(number) ? std::optional<Attribute>(number) : std::nullopt;
 }
 
 std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source& source) {
