@@ -18,10 +18,11 @@ constexpr double kLongest = 2;
 /// Instructions between two looks at the clock. An instruction on a large block takes milliseconds.
 constexpr int64_t kBetweenLooks = 64;
 
-Finding findingOf(std::string_view what) {
+Finding findingOf(std::string_view what, std::string_view kernel) {
   return {{.code = "SM4010",
            .message = fmt::format("out-of-bounds read{}: elements outside are undefined", what),
            .place = {},
+           .where = {fmt::format("kernel '{}'", kernel)},
            .need = {},
            .have = {},
            .help = "harmless if nothing uses those elements; otherwise clamp the index, which `smalti check` reports"}};
@@ -33,20 +34,16 @@ bool isAmong(const std::vector<Finding>& findings, const SourcePlace& place) {
 
 }  // namespace
 
-std::vector<Finding> readsOutside(const std::vector<SourcePlace>& places) {
+std::vector<Finding> readsOutside(const std::vector<SourcePlace>& places, std::string_view kernel) {
   std::vector<Finding> findings;
   for (const SourcePlace& place : places) {
-    findings.push_back(findingOf(""));
+    findings.push_back(findingOf("", kernel));
     findings.back().diagnostic.place = place;
   }
   return findings;
 }
 
-Finding scalarReadOutside(std::string_view kernel) {
-  Finding finding = findingOf(" of a scalar");
-  finding.diagnostic.where = {fmt::format("kernel '{}'", kernel)};
-  return finding;
-}
+Finding scalarReadOutside(std::string_view kernel) { return findingOf(" of a scalar", kernel); }
 
 std::vector<Finding> ReadsOutside::named(std::vector<Finding> unnamed, const machine::CompiledKernel& kernel,
                                          std::span<const std::vector<Array>> operands, const Contract& contract,

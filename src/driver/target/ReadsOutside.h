@@ -12,7 +12,7 @@
 namespace smalti::driver {
 
 /// A finding for each of these places, without elements: native code does not know them.
-std::vector<Finding> readsOutside(const std::vector<SourcePlace>&);
+std::vector<Finding> readsOutside(const std::vector<SourcePlace>&, std::string_view kernel);
 /// Of code that knows only that there was such a read, of a scalar.
 Finding scalarReadOutside(std::string_view kernel);
 

@@ -138,8 +138,8 @@ class CpuKernel : public TargetKernel {
   /// Of a call in which native code has gone on; the machine repeats it only if the operands are still intact.
   std::vector<Finding> outside(const std::vector<SourcePlace>& places, std::span<const std::vector<Array>> operands,
                                const ExecuteSettings& settings, bool intact) const {
-    if (places.empty() || !intact) return readsOutside(places);
-    return outside_.named(readsOutside(places), *machine_, operands, contract_, settings);
+    if (places.empty() || !intact) return readsOutside(places, machine_->name);
+    return outside_.named(readsOutside(places, machine_->name), *machine_, operands, contract_, settings);
   }
 
   /// The machine runs a call again that ended with a fault, to report the error. Its results are invalid if native code
