@@ -151,7 +151,7 @@ struct Eigh {
   }
 };
 
-constexpr std::array kEighEvaluators{EvaluatorRow{"Eigh", ofRealOrComplex<Eigh>}};
+constexpr std::array kEighEvaluators{EvaluatorRow{"Eigh", ofRealOrComplex<Eigh<double>::run, Eigh<Complex>::run>}};
 
 }  // namespace
 

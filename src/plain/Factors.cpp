@@ -127,9 +127,10 @@ struct Reflections {
 };
 
 constexpr std::array kFactorEvaluators{
-    EvaluatorRow{"LuDecomposition", ofRealOrComplex<Lu>},
-    EvaluatorRow{"ProductOfElementaryHouseholderReflectors", ofRealOrComplex<Reflections>},
-    EvaluatorRow{"Qr", ofRealOrComplex<Qr>},
+    EvaluatorRow{"LuDecomposition", ofRealOrComplex<Lu<double>::run, Lu<Complex>::run>},
+    EvaluatorRow{"ProductOfElementaryHouseholderReflectors",
+                 ofRealOrComplex<Reflections<double>::run, Reflections<Complex>::run>},
+    EvaluatorRow{"Qr", ofRealOrComplex<Qr<double>::run, Qr<Complex>::run>},
 };
 
 }  // namespace

@@ -131,16 +131,9 @@ PlainResults solve(PlainCall& call) {
   return oneOf(narrowed(*b, call));
 }
 
-PlainResults cholesky(PlainCall& call) {
-  return is_complex(call.results[0].dtype) ? choleskyOf<Complex>(call) : choleskyOf<double>(call);
-}
-PlainResults triangularSolve(PlainCall& call) {
-  return is_complex(call.results[0].dtype) ? solve<Complex>(call) : solve<double>(call);
-}
-
 constexpr std::array kLinearEvaluators{
-    EvaluatorRow{"cholesky", cholesky},
-    EvaluatorRow{"triangular_solve", triangularSolve},
+    EvaluatorRow{"cholesky", ofRealOrComplex<choleskyOf<double>, choleskyOf<Complex>>},
+    EvaluatorRow{"triangular_solve", ofRealOrComplex<solve<double>, solve<Complex>>},
 };
 
 }  // namespace

@@ -44,10 +44,10 @@ struct Extents {
   int64_t smaller() const { return std::min(m, n); }
 };
 
-/// The evaluator for T = double or Complex, by the first operand.
-template <template <class> class Evaluator>
+/// Calls one of two evaluators, by the first operand.
+template <PlainEvaluator real, PlainEvaluator complex>
 PlainResults ofRealOrComplex(PlainCall& call) {
-  return is_complex(call.operands[0].dtype()) ? Evaluator<Complex>::run(call) : Evaluator<double>::run(call);
+  return is_complex(call.operands[0].dtype()) ? complex(call) : real(call);
 }
 
 }  // namespace smalti::plain
