@@ -250,6 +250,24 @@ inline Array switch_(const Operand& index, const std::vector<std::function<Array
   for (const auto& branch : branches) run.push_back([&branch] { return detail::Arrays{branch()}; });
   return detail::branch(index, run, false, at).at(0);
 }
+namespace detail {
+/// A function that returns an R, and no other: std::function<void()> takes those that return arrays, too.
+template <class R>
+struct BranchOf : std::function<R()> {
+  template <class F>
+    requires(std::is_same_v<std::invoke_result_t<F&>, R>)
+  BranchOf(F f) : std::function<R()>(std::move(f)) {}
+};
+}  // namespace detail
+/// The same for functions in braces: switch_(i, {[&] { return x; }, [&] { return y; }}).
+inline void switch_(const Operand& index, std::initializer_list<detail::BranchOf<void>> branches,
+                    Location at = Location::current()) {
+  switch_(index, std::vector<std::function<void()>>(branches.begin(), branches.end()), at);
+}
+inline Array switch_(const Operand& index, std::initializer_list<detail::BranchOf<Array>> branches,
+                     Location at = Location::current()) {
+  return switch_(index, std::vector<std::function<Array()>>(branches.begin(), branches.end()), at);
+}
 /// The same for branches that return a structure of arrays.
 template <class T>
   requires(!std::is_void_v<T> && !std::is_same_v<T, Array>)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/Text.h"
+
 namespace smalti {
 
 std::string SourcePlace::str() const {
@@ -12,16 +14,18 @@ std::string SourcePlace::str() const {
 }
 
 std::string Diagnostic::str() const {
-  std::string text = fmt::format("error[{}]: {}\n", code, message);
-  if (place.known()) text += fmt::format("  --> {}\n", place.str());
+  // Messages quote names and attributes of modules, which may contain anything.
+  const auto printable = [](std::string_view part) { return smalti::printable(part, "\n\t"); };
+  std::string text = fmt::format("error[{}]: {}\n", code, printable(message));
+  if (place.known()) text += fmt::format("  --> {}\n", printable(place.str()));
   if (!source_line.empty() && place.line > 0) {
-    text += fmt::format("{:>5} | {}\n", place.line, source_line);
+    text += fmt::format("{:>5} | {}\n", place.line, printable(source_line));
     if (place.column > 0) text += fmt::format("      | {:>{}}\n", "^", place.column);
   }
-  for (const std::string& w : where) text += fmt::format("   in {}\n", w);
-  if (!need.empty()) text += fmt::format("  need: {}\n", need);
-  if (!have.empty()) text += fmt::format("  have: {}\n", have);
-  if (!help.empty()) text += fmt::format("  help: {}\n", help);
+  for (const std::string& w : where) text += fmt::format("   in {}\n", printable(w));
+  if (!need.empty()) text += fmt::format("  need: {}\n", printable(need));
+  if (!have.empty()) text += fmt::format("  have: {}\n", printable(have));
+  if (!help.empty()) text += fmt::format("  help: {}\n", printable(help));
   for (const Diagnostic& d : related) text += d.str();
   return text;
 }

@@ -95,7 +95,8 @@ const std::vector<OptionRow>& rows() {
       {"timeout-seconds",
        cases,
        &Options::timeoutSeconds,
-       "time after which a case or checked module counts as crashed; for a run, no limit unless given",
+       "time after which a case or checked module counts as crashed; for a run, no limit unless given; of time, report "
+       "and tune, the limit of the model of each kernel",
        {},
        1,
        86'400},

@@ -106,6 +106,15 @@ Status requireShapes(const LoadedModule& loaded) {
                .help = "for example: --in x.npy --in 'f32[256,128]' --out-shape 'f32[256,128]'"});
 }
 
+Status requireCalls(const LoadedModule& loaded) {
+  Status status = requireShapes(loaded);
+  if (status) return status;
+  Diagnostic d = std::move(status.error());
+  d.need = "a module with the calls of its kernels (StableHLO), or a folder with case.json";
+  d.help = "jax.export.export(jax.jit(f), platforms=['tpu']) and smalti.jax.export write such modules";
+  return fail(std::move(d));
+}
+
 std::vector<ArrayType> argumentTypes(const Program& program) {
   const Function& main = program.functions[static_cast<size_t>(program.main)];
   std::vector<ArrayType> types;

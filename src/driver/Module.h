@@ -32,6 +32,8 @@ Result<LoadedModule> parseModule(std::string_view content, const std::string& na
 Status setShapes(LoadedModule&, std::span<const ArrayType> operands, std::span<const ArrayType> results);
 /// Refuses a bare kernel with SM1012.
 Status requireShapes(const LoadedModule&);
+/// The same where the user cannot give them.
+Status requireCalls(const LoadedModule&);
 
 /// Types of main's arguments and results.
 std::vector<ArrayType> argumentTypes(const Program&);

@@ -1,5 +1,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "base/Text.h"
 #include "interop/Interop.h"
 #include "interop/MissingInfinities.h"
 
@@ -22,7 +23,7 @@ Result<KernelPackage> importKernel(std::string_view content, const std::string& 
   if (auto function = kernel.kernelFunction()) {
     // Before 2026 the function was always `main` and the module carried the kernel's name.
     const auto moduleName = kernel.module->getSymName();
-    kernel.name = moduleName && function.getSymName() == "main" ? moduleName->str() : function.getSymName().str();
+    kernel.name = printable(moduleName && function.getSymName() == "main" ? *moduleName : function.getSymName());
   }
   return kernel;
 }

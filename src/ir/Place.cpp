@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Location.h"
 
+#include "base/Text.h"
 #include "ir/KernelPackage.h"
 
 namespace smalti {
@@ -51,7 +52,7 @@ bool isJaxSource(std::string_view file) { return file.find("jax/_src/") != file.
 bool isPythonSource(std::string_view file) { return file.ends_with(".py") || file.starts_with("<"); }
 
 SourcePlace placeIn(std::string_view file, int line, int column) {
-  return {.file = std::string(file), .line = line, .column = isPythonSource(file) ? column + 1 : column};
+  return {.file = printable(file), .line = line, .column = isPythonSource(file) ? column + 1 : column};
 }
 
 SourcePlace placeOf(mlir::Location location) {

@@ -5,8 +5,8 @@
 namespace smalti::sim {
 namespace {
 
-/// A kernel that exceeds this runs for hours on a TPU, or forever.
-constexpr int64_t kMaxInstructions = 4'000'000'000;
+/// Instructions between looks at the clock: about a millisecond.
+constexpr uint64_t kInstructionsPerLook = uint64_t{1} << 16;
 
 bool isHbm(const Buffer& b) { return b.space == tpu::MemorySpace::any || b.space == tpu::MemorySpace::hbm; }
 
@@ -22,7 +22,9 @@ Runner::Runner(const Code& code, const tpu::Chip& chip, Memory& memory, std::spa
       numbers_(static_cast<size_t>(code.numbers)),
       refs_(static_cast<size_t>(code.refs)),
       readFrom_(code.origins.size()),
-      passed_(code.stretches.size()) {
+      passed_(code.stretches.size()),
+      deadline_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                       std::chrono::duration<double>(question.timeLimitSeconds))) {
   for (const Origin& origin : code.origins) assumed_.push_back(question.assume.at(origin.place));
   for (const auto& [slot, value] : code.constants) numbers_[static_cast<size_t>(slot)] = {value};
 }
@@ -71,13 +73,14 @@ Status Runner::run(Clock& clock) {
   at_ = 0;
   while (true) {
     const Instruction& i = code_.instructions[at_++];
-    if (i.what == Do::finish) return {};
-    if (++instructions_ > kMaxInstructions)
-      return fail({.code = "SM6903",
-                   .message = "the kernel does not terminate",
+    if (++instructions_ % kInstructionsPerLook == 0 && isLate())
+      return fail({.code = "SM9012",
+                   .message = "the model of the kernel's time timed out",
                    .place = {},
-                   .need = fmt::format("at most {} scalar instructions", kMaxInstructions),
-                   .help = "check the bounds of its loops"});
+                   .need = fmt::format("at most {} s", question_.timeLimitSeconds),
+                   .have = fmt::format("{} scalar instructions of its grid and loops so far", instructions_),
+                   .help = "check the bounds of its loops, or raise --timeout-seconds"});
+    if (i.what == Do::finish) return {};
     if (auto status = step(i, clock); !status) return status;
   }
 }

@@ -1,6 +1,7 @@
 // Runs the scalars, copies and semaphores of one function of a kernel against a clock.
 #pragma once
 
+#include <chrono>
 #include <span>
 
 #include "sim/Code.h"
@@ -31,6 +32,7 @@ class Runner {
     bool known() const { return origin < 0; }
   };
 
+  bool isLate() const { return std::chrono::steady_clock::now() > deadline_; }
   Status step(const Instruction&, Clock&);
   View sliceOf(const Instruction&) const;
   std::optional<int64_t> offsetOf(const View&, const Instruction&) const;
@@ -55,7 +57,9 @@ class Runner {
   std::vector<std::optional<int64_t>> assumed_;  ///< by origin
   std::vector<int64_t> passed_;
   size_t at_ = 0;
-  int64_t rounds_ = 0, instructions_ = 0;
+  int64_t rounds_ = 0;
+  uint64_t instructions_ = 0;
+  std::chrono::steady_clock::time_point deadline_;
 };
 
 }  // namespace smalti::sim

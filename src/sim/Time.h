@@ -37,7 +37,8 @@ struct Question {
     std::string what, help;
   };
   std::vector<Source> sources;
-  bool record = false;  ///< the activity of the core and its copies
+  bool record = false;           ///< the activity of the core and its copies
+  double timeLimitSeconds = 60;  ///< of the model's own work
 };
 
 /// The work of the ops of one source line on the units, over the whole run of a core.
@@ -69,7 +70,8 @@ struct KernelTime {
   std::optional<Recording> recording;  ///< if the question asks for it
 };
 
-/// SM6902: a loop or branch depends on data that is not given. SM6903: what the model does not know.
+/// SM6902: a loop or branch depends on data that is not given. SM6903: what the model does not know. SM9012: the kernel
+/// does not terminate, or takes longer to model than the question's limit.
 Result<KernelTime> timeOf(const KernelPackage&, const tpu::Chip&, const Question&);
 
 }  // namespace smalti::sim

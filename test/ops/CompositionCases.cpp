@@ -146,9 +146,8 @@ Array tripled(const Array& x) {
   return f(x) * x;
 }
 Array chosen(const Array& x) {
-  const std::vector<std::function<Array()>> all{[&] { return scaledSine(x); }, [&] { return doubledHead(x * x); },
-                                                [&] { return tanh(x); }};
-  return switch_(astype(abs(sum(x)), i32) % 3, all);
+  return switch_(astype(abs(sum(x)), i32) % 3,
+                 {[&] { return scaledSine(x); }, [&] { return doubledHead(x * x); }, [&] { return tanh(x); }});
 }
 Array closedOver(const Array& x) {
   const auto f = [&](const Array& y) { return sum(scaledSine(x * y)); };

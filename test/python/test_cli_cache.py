@@ -59,6 +59,12 @@ def test_looking_makes_no_folder(cache, tmp_path):
     assert not (tmp_path / "kernels").exists()
 
 
+def test_clear_and_warm_are_two_commands(cache):
+    done = cache("--clear", "warm", "module.mlir")
+    assert (done.returncode, done.stderr) == (2, (
+        "error[SM1000]: --clear and warm cannot be combined\n  help: first smalti cache --clear, then smalti cache warm\n"))
+
+
 def test_clear_takes_kernels_only(cache, tmp_path):
     folder = tmp_path / ".cache/smalti"
     entry(folder, "a", 1000)
@@ -183,7 +189,7 @@ def test_warming_goes_on_after_a_module_that_is_refused(cache, tmp_path):
      "  help: name one: --cache FOLDER, or SMALTI_CACHE\n"),
     (["warm", str(CASE), "--timeout-seconds", "0"], 2, "error[SM1011]: --timeout-seconds cannot be '0'\n"
      "  need: a number from 1 to 86400\n  help: timeout-seconds: time after which a case or checked module counts as crashed; for a run, no limit "
-     "unless given\n"),
+     "unless given; of time, report and tune, the limit of the model of each kernel\n"),
 ])
 def test_warming_whole_messages(cache, arguments, code, message):
     done = cache(*arguments)

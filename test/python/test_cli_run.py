@@ -195,6 +195,8 @@ def test_explain_repeats_what_was_typed(run):
     done = run("explain", "foo")
     assert (done.returncode, done.stderr) == (
         2, "error[SM1019]: there is no code 'foo'\n  help: smalti explain lists them all\n")
+    done = run("explain", "SM9999")
+    assert done.stderr == "error[SM1019]: there is no code 'SM9999'\n  help: the nearest are SM9001, SM9002, SM9003\n"
 
 
 @pytest.mark.parametrize("target", ["interpret", "cpu"])

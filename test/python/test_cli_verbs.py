@@ -8,6 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
+from chips import CHIPS
 from console_examples import ROOT
 
 CASES = ROOT / "test/data/cases"
@@ -197,6 +198,33 @@ def test_env_says_where_values_come_from(run):
 def test_a_wrong_variable_is_refused_by_every_verb(run):
     done = run("explain", env={"SMALTI_JOBS": "many"})
     assert done.returncode == 2 and "error[SM1011]: SMALTI_JOBS cannot be 'many'" in done.stderr
+
+
+def test_new_prints_a_folder_as_a_shell_takes_it(run, tmp_path):
+    for folder, word in (("my kernels", "'my kernels'"), ("x'y", "'x'\\''y'"), ("--", None), ("sub/k_1.x", "sub/k_1.x")):
+        if word is not None:
+            assert f"\n  cd {word}\n" in run("new", folder, cwd=tmp_path).stdout
+    assert "\n  cd ./-k\n" in run("new", "--", "-k", cwd=tmp_path).stdout
+
+
+def test_a_file_of_facts_is_that_of_one_chip(run):
+    done = run("chips", "--toml")
+    assert (done.returncode, done.stderr) == (2, (
+        f"error[SM1000]: --toml prints the file of one chip\n  need: a chip: {', '.join(CHIPS)}\n  have: none\n"
+        "  help: for example: smalti chips v5e --toml\n"))
+
+
+def test_names_of_a_module_are_printed_without_control_characters(run, tmp_path):
+    """They can neither drive a terminal nor forge lines of a message."""
+    name = "k\\1B[31m\\0Aerror[SM0000]: forged"
+    shown = []
+    for file, old, new in ((MISTAKES / "semaphore_left_over.mlir", r'kernel_name = "\w+"', f'kernel_name = "{name}"'),
+                           (ROOT / "test/errors/SM9012/endless.mlir", r"func.func @\w+", f'func.func @"{name}"')):
+        (tmp_path / file.name).write_text(re.sub(old, lambda _: new, file.read_text(), count=1))
+        shown += [run("describe", file.name), run("show", file.name, "--stage", "windows"), run("describe", file.name, "--json")]
+    for done in shown:
+        assert done.returncode == 0 and "\x1b" not in done.stdout and "\nerror" not in done.stdout, done.stdout
+        assert "k\\x1b[31m\\x0aerror[SM0000]: forged" in done.stdout.replace("\\\\", "\\"), done.stdout
 
 
 def test_new_works_as_its_readme_says(run, smalti, tmp_path):

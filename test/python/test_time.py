@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from chips import CHIPS
@@ -143,6 +144,10 @@ def test_numbers_are_assumed_of_inputs(smalti):
                  "  need: FILE:LINE or FILE:LINE:COLUMN as messages print it\n  have: --assume k.py:3=4\n"
                  "  help: time the module without it: the message says which line the number comes from\n"),
     ("k.py:3=4,5", "error[SM1008]: line k.py:3 computes one number\n  need: 1 number\n  have: 2 numbers\n"),
+    (["0=4", "0=5"], "error[SM1008]: --assume says twice what '0' is\n"
+                     "  need: one value\n  have: --assume 0=4 --assume 0=5\n"),
+    (["always", "never"], "error[SM1008]: --assume says twice what branches do\n"
+                          "  need: one value\n  have: --assume always --assume never\n"),
     ("sometimes", "error[SM1000]: --assume cannot parse 'sometimes'\n"
                   "  need: always, never, INPUT=NUMBER, INPUT=NUMBER,NUMBER,… or FILE:LINE=NUMBER\n  have: sometimes\n"
                   "  help: --assume 2=16 says that every element of input 2 is 16\n"),
@@ -152,9 +157,47 @@ def test_numbers_are_assumed_of_inputs(smalti):
 ])
 def test_an_assumption_that_fits_nothing(smalti, assume, message):
     for verb in ("time", "report"):
-        done = subprocess.run([smalti, verb, "dynamic_grid/module.stablehlo.mlir", "--chip", "v5e", "--assume", assume],
+        words = [word for value in ([assume] if isinstance(assume, str) else assume) for word in ("--assume", value)]
+        done = subprocess.run([smalti, verb, "dynamic_grid/module.stablehlo.mlir", "--chip", "v5e", *words],
                               capture_output=True, text=True, cwd=CASES)
         assert (done.returncode, done.stdout + done.stderr) == (2, message)
+
+
+def test_a_kernel_without_an_end_in_sight_has_no_time(smalti, tmp_path):
+    np.save(tmp_path / "steps.npy", np.int32(2_000_000_000))
+    program = CASES / "dynamic_grid/module.stablehlo.mlir"
+
+    def limited(verb):
+        return subprocess.run([smalti, verb, program, "--chip", "v5e", "--in", f"0={tmp_path}/steps.npy",
+                               "--timeout-seconds", "1"], capture_output=True, text=True, timeout=60)
+    done = limited("time")
+    message = re.sub(r"\d+ scalar", "N scalar", done.stdout.split("no prediction\n")[1])
+    assert (done.returncode, message) == (4, (
+        "error[SM9012]: the model of the kernel's time timed out\n   in kernel '_lambda_'\n  need: at most 1 s\n"
+        "  have: N scalar instructions of its grid and loops so far\n"
+        "  help: check the bounds of its loops, or raise --timeout-seconds\n")), done.stdout
+    for verb in ("report", "tune"):
+        assert "SM9012" in limited(verb).stdout
+
+
+def test_a_bare_kernel_has_no_time(smalti):
+    bare = "../../errors/SM9012/endless.mlir"
+    for verb in ("time", "tune"):
+        done = subprocess.run([smalti, verb, bare, "--chip", "v5e"], capture_output=True, text=True, cwd=CASES)
+        assert (done.returncode, (done.stdout + done.stderr)) == (2, (
+            f"error[SM1012]: '{bare}' is a bare kernel: it does not say how large the arrays are\n"
+            "  need: a module with the calls of its kernels (StableHLO), or a folder with case.json\n"
+            "  have: blocks only\n"
+            "  help: jax.export.export(jax.jit(f), platforms=['tpu']) and smalti.jax.export write such modules\n"))
+
+
+@pytest.mark.parametrize("words", [["--trace", "-"], ["--trace", "x", "-o", "x"]])
+def test_a_trace_has_a_file_of_its_own(smalti, words, tmp_path):
+    done = subprocess.run([smalti, "time", CASES / "add_grid_1d", "--chip", "v5e", *words], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stderr, list(tmp_path.iterdir())) == (2, (
+        "error[SM1000]: --trace writes to a file of its own\n"
+        f"  need: the name of a file, and another one than that of -o\n  have: --trace {words[1]}\n"), [])
 
 
 def test_an_input_is_given_or_assumed(smalti):

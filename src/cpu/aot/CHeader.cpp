@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Text.h"
 #include "cpu/aot/CEntry.h"
 #include "cpu/aot/ProcessorCheck.h"
 
@@ -139,10 +140,10 @@ int {name}_in({within});
 #endif
 #endif
 )",
-      fmt::arg("kernel", kernel), fmt::arg("processor", fmt::format("{} ({})", processor.name, processor.triple)),
-      fmt::arg("arrays", arrays), fmt::arg("guard", guard), fmt::arg("name", entry.name),
-      fmt::arg("list", list.empty() ? "void" : list), fmt::arg("bytes", entry.workspaceBytes),
-      fmt::arg("alignment", kWorkspaceAlignment), fmt::arg("within", within),
+      fmt::arg("kernel", cComment(kernel)),
+      fmt::arg("processor", fmt::format("{} ({})", processor.name, processor.triple)), fmt::arg("arrays", arrays),
+      fmt::arg("guard", guard), fmt::arg("name", entry.name), fmt::arg("list", list.empty() ? "void" : list),
+      fmt::arg("bytes", entry.workspaceBytes), fmt::arg("alignment", kWorkspaceAlignment), fmt::arg("within", within),
       fmt::arg("processors", objectsAskFor(processor) ? " *   4: this processor lacks instructions of that one\n" : ""),
       fmt::arg("limit",
                entry.stepLimit > 0

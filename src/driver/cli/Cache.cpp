@@ -58,6 +58,13 @@ void declareCache(CLI::App& app, Session& session) {
   const CLI::App* warm = declareCacheWarm(app, session);
   app.callback([&session, clear, warm] {
     if (!warm->parsed()) session.action = [&session, clear] { return cache(session, *clear); };
+    if (warm->parsed() && *clear)
+      session.action = [&session] {
+        return session.refuse({.code = "SM1000",
+                               .message = "--clear and warm cannot be combined",
+                               .place = {},
+                               .help = "first smalti cache --clear, then smalti cache warm"});
+      };
   });
 }
 

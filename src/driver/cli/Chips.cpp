@@ -34,6 +34,13 @@ int listChips(const Session& session) {
 }
 
 int show(const Session& session, const ChipsArguments& arguments) {
+  if (arguments.chip.empty() && arguments.toml)
+    return session.refuse({.code = "SM1000",
+                           .message = "--toml prints the file of one chip",
+                           .place = {},
+                           .need = fmt::format("a chip: {}", fmt::join(tpu::chipNames(), ", ")),
+                           .have = "none",
+                           .help = "for example: smalti chips v5e --toml"});
   if (arguments.chip.empty()) return listChips(session);
   if (arguments.toml) {
     const auto text = tpu::chipText(arguments.chip);

@@ -52,7 +52,11 @@ int explain(const Session& session, const std::string& typed) {
       session.print(std::string(page.text));
     return kOk;
   }
-  const auto near = nearest(code, codes);
+  // "SM9" is an area; the distance between words does not know.
+  std::vector<std::string> area;
+  for (const std::string& c : codes)
+    if (code.size() == c.size() && c.substr(0, 3) == code.substr(0, 3)) area.push_back(c);
+  const auto near = nearest(code, area.empty() ? codes : area);
   return session.refuse({.code = "SM1019",
                          .message = fmt::format("there is no code '{}'", typed.substr(0, 100)),
                          .place = {},

@@ -32,6 +32,15 @@ Status write(const std::string& folder, std::vector<std::string>& files) {
   return {};
 }
 
+/// A folder as an argument in a shell.
+std::string inShell(const std::string& folder) {
+  std::string text = folder.starts_with('-') ? "./" + folder : folder;
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+  if (text.find_first_not_of(kPlain) == text.npos) return text;
+  for (size_t at = 0; (at = text.find('\'', at)) != text.npos; at += 4) text.replace(at, 1, "'\\''");
+  return "'" + text + "'";
+}
+
 int create(const Session& session, std::string folder) {
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   std::error_code error;
@@ -51,7 +60,7 @@ int create(const Session& session, std::string folder) {
   session.print(
       fmt::format("\nNow:\n  cd {}\n  smalti run kernel.mlir --in x.npy --in y.npy --out-shape 'f32[256,128]'\n"
                   "  smalti check kernel.mlir --in x.npy --in y.npy --out-shape 'f32[256,128]'\n",
-                  folder));
+                  inShell(folder)));
   return kOk;
 }
 

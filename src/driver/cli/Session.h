@@ -44,6 +44,9 @@ class Session {
   /// The user has set it.
   bool isGiven(std::string_view option) const;
 
+  /// Of -o; "-" is standard output.
+  const std::string& outputFile() const { return output_.file; }
+
   void print(const std::string& text) const;  ///< to standard output or the file of -o
   /// The same of the one JSON document of a verb.
   void printJson(const Json&) const;

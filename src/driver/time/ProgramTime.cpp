@@ -26,8 +26,8 @@ double leastBytes(const sim::KernelTime& time) {
 
 class Walk {
  public:
-  Walk(const Program& program, const tpu::Chip& chip, const sim::Assumptions& assume)
-      : program_(program), chip_(chip), assume_(assume) {}
+  Walk(const Program& program, const tpu::Chip& chip, const sim::Assumptions& assume, double timeLimitSeconds)
+      : program_(program), chip_(chip), assume_(assume), timeLimitSeconds_(timeLimitSeconds) {}
 
   Result<ProgramTime> run(const std::vector<std::optional<Array>>& inputs) {
     const Function& main = program_.functions[static_cast<size_t>(program_.main)];
@@ -289,7 +289,7 @@ class Walk {
   Status kernel(Frame& frame, const Op& op) {
     const KernelPackage& package = program_.kernels[static_cast<size_t>(op.kernel)];
     follow(frame, op);
-    sim::Question question{.operands = {}, .assume = assume_};
+    sim::Question question{.operands = {}, .assume = assume_, .timeLimitSeconds = timeLimitSeconds_};
     for (const ValueId v : op.operands) {
       question.sources.push_back(sourceOf(frame, v));
       question.operands.push_back(frame.known[static_cast<size_t>(v)]);
@@ -347,6 +347,7 @@ class Walk {
   const Program& program_;
   const tpu::Chip& chip_;
   const sim::Assumptions& assume_;
+  double timeLimitSeconds_;
   Fusions fusions_;
   int64_t devices_ = 1;     ///< that run what is walked
   int loops_ = 0;           ///< around what is walked
@@ -358,8 +359,9 @@ class Walk {
 }  // namespace
 
 Result<ProgramTime> timeOf(const Program& program, const tpu::Chip& chip,
-                           const std::vector<std::optional<Array>>& inputs, const sim::Assumptions& assume) {
-  return Walk(program, chip, assume).run(inputs);
+                           const std::vector<std::optional<Array>>& inputs, const sim::Assumptions& assume,
+                           double timeLimitSeconds) {
+  return Walk(program, chip, assume, timeLimitSeconds).run(inputs);
 }
 
 }  // namespace smalti::driver

@@ -29,8 +29,9 @@ struct ProgramTime {
   std::vector<KernelCallTime> kernels;
 };
 
-/// `inputs`: those of the module that are known. SM6902, SM6903.
+/// `inputs`: those of the module that are known. `timeLimitSeconds`: for the model of each kernel. SM6902, SM6903,
+/// SM9012.
 Result<ProgramTime> timeOf(const Program&, const tpu::Chip&, const std::vector<std::optional<Array>>& inputs,
-                           const sim::Assumptions&);
+                           const sim::Assumptions&, double timeLimitSeconds);
 
 }  // namespace smalti::driver

@@ -89,6 +89,12 @@ Autotune autotune(std::vector<Candidate> candidates, std::string key, Location a
   if (candidates.empty())
     refuse(fmt::format("autotune of '{}' has no candidates", key), "one at least", "none",
            "autotune({{{\"block\", 128}}, {{\"block\", 256}}}, \"" + key + "\")");
+  std::vector<std::string> names = namesOf(candidates[0]);
+  names.push_back(key);
+  for (const std::string& name : names)
+    if (printable(name) != name)
+      refuse("a name for autotune cannot be written to a file", "printable characters of UTF-8",
+             fmt::format("'{}'", printable(name)), "use letters, digits and '_'");
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (candidates[i].sizes().empty() || namesOf(candidates[i]) != namesOf(candidates[0]))
       refuse(fmt::format("candidate {} of '{}' has different size names", i, key),

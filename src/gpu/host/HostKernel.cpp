@@ -140,7 +140,9 @@ class FibreKernel : public HostKernel {
     auto pointers = arrays.pointers;
     pointers.push_back(buffer.data());
     int32_t status = 0;
-    const int64_t iterations = options.stepLimit > 0 ? options.stepLimit : INT64_MAX;
+    // The threads of a block run one after the other: the limit is on their iterations together.
+    const int64_t iterations =
+        options.stepLimit > 0 ? std::max<int64_t>(options.stepLimit / lowered_.allThreads(), 1) : INT64_MAX;
     const std::vector<std::byte> maps = hostMaps(arrays.pointers);
     for (int64_t block = 0; block < blocks && isComplete(KernelStatus{status}); ++block) {
       const BlockLaunch launch{.threads = lowered_.allThreads(),

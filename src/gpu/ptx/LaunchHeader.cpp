@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Text.h"
 #include "cpu/runtime/CallArrays.h"
 
 namespace smalti::gpu {
@@ -95,8 +96,8 @@ std::string encodeMapsFunction(const DeviceKernel& kernel, const std::string& sy
 std::string launchHeader(const KernelPackage& package, const DeviceKernel& kernel, const Architecture& architecture,
                          const std::string& symbol, const std::string& file) {
   const cpu::KernelArrays arrays(package, eval::Poison::intMin, kernel.written);
-  std::string text = fmt::format(fmt::runtime(kBeginning), symbol, file, architecture.name, package.name,
-                                 kernel.maps.empty() ? "" : ", maps",
+  std::string text = fmt::format(fmt::runtime(kBeginning), symbol, cComment(file), architecture.name,
+                                 cComment(package.name), kernel.maps.empty() ? "" : ", maps",
                                  kernel.maps.empty() ? "" : fmt::format(fmt::runtime(kMapsArgument), symbol));
   const std::string guard = guardOf(symbol);
   text += fmt::format("#ifndef {0}\n#define {0}\n#define {1}_FUNCTION \"{2}\"\n", guard, symbol, kKernelSymbol);

@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "base/Text.h"
 #include "interop/Interop.h"
 #include "interop/stablehlo/Gspmd.h"
 #include "interop/stablehlo/Parser.h"
@@ -129,7 +130,7 @@ bool Parser::kernelCall(RawOp& raw, Op&) {
     return cursor_.error(std::move(d), raw.at);
   };
   KernelPackage kernel;
-  if (const Attr* name = raw.find("kernel_name")) kernel.name = name->text;
+  if (const Attr* name = raw.find("kernel_name")) kernel.name = printable(name->text);
   kernel.operands = raw.operandTypes;
   kernel.results = raw.resultTypes;
   if (const Attr* effect = raw.find("has_side_effect")) kernel.hasSideEffect = effect->integer != 0;

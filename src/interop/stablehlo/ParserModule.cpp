@@ -1,6 +1,7 @@
 // The module's outside: module, functions, meshes.
 #include <fmt/format.h>
 
+#include "base/Text.h"
 #include "interop/Limits.h"
 #include "interop/stablehlo/Parser.h"
 #include "interop/stablehlo/Sharding.h"
@@ -22,7 +23,7 @@ bool Parser::module() {
       if (cursor_.peekSign("\"")) {
         auto name = cursor_.string();
         if (!name) return false;
-        program_.name = std::move(*name);
+        program_.name = printable(*name);
       } else {
         program_.name = cursor_.suffixId();
       }
@@ -39,7 +40,7 @@ bool Parser::module() {
     Entries attributes;
     if (cursor_.take("<") && (!syntax().dictionary(attributes) || !cursor_.expect(">"))) return false;
     for (const auto& [key, value] : attributes)
-      if (key == "sym_name") program_.name = value.text;
+      if (key == "sym_name") program_.name = printable(value.text);
     SourcePlace unused;
     if (!cursor_.expect("(") || !cursor_.expect("{") || !topLevelOps("}") || !cursor_.expect("}") ||
         !cursor_.expect(")"))

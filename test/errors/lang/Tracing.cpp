@@ -217,22 +217,20 @@ WRONG_PROGRAM(switch_without_branches) {
 }
 
 // error[SM6117]: the index of a switch is not an integer scalar
-//   --> test/errors/lang/Tracing.cpp:229:16
-//   229 |     pl::switch_(x[{0, 0}], std::vector<std::function<void()>>{[&] { o[_] = x[_]; }, [&] { o[_] = 0; }});
-//       |                ^
+//   --> test/errors/lang/Tracing.cpp:228:45
+//   228 |   run([](pl::Ref x, pl::Ref o) { pl::switch_(x[{0, 0}], {[&] { o[_] = x[_]; }, [&] { o[_] = 0; }}); });
+//       |                                             ^
 //    in kernel 'kernel'
 //   need: an i32 scalar
 //   have: f32[]
 //   help: convert it with astype(…, i32)
 WRONG_PROGRAM(switch_by_floats) {
-  run([](pl::Ref x, pl::Ref o) {
-    pl::switch_(x[{0, 0}], std::vector<std::function<void()>>{[&] { o[_] = x[_]; }, [&] { o[_] = 0; }});
-  });
+  run([](pl::Ref x, pl::Ref o) { pl::switch_(x[{0, 0}], {[&] { o[_] = x[_]; }, [&] { o[_] = 0; }}); });
 }
 
 // error[SM6216]: a pallas_call is called inside a kernel
-//   --> test/errors/lang/Tracing.cpp:244:47
-//   244 |   run([=](pl::Ref x, pl::Ref o) { o[_] = inner(x[_])[0]; });
+//   --> test/errors/lang/Tracing.cpp:242:47
+//   242 |   run([=](pl::Ref x, pl::Ref o) { o[_] = inner(x[_])[0]; });
 //       |                                               ^
 //    in kernel 'kernel'
 //   need: a call outside kernels, with arrays
@@ -245,8 +243,8 @@ WRONG_PROGRAM(kernel_that_calls_a_kernel) {
 }
 
 // error[SM6216]: a pallas_call is called inside a kernel
-//   --> test/errors/lang/Tracing.cpp:259:47
-//   259 |   run([=](pl::Ref x, pl::Ref o) { o[_] = inner(y)[0]; });
+//   --> test/errors/lang/Tracing.cpp:257:47
+//   257 |   run([=](pl::Ref x, pl::Ref o) { o[_] = inner(y)[0]; });
 //       |                                               ^
 //    in kernel 'kernel'
 //   need: a call outside kernels, with arrays
@@ -260,8 +258,8 @@ WRONG_PROGRAM(kernel_that_calls_a_kernel_with_arrays) {
 }
 
 // error[SM6401]: an atomic update of a Ref in vmem
-//   --> test/errors/lang/Tracing.cpp:271:48
-//   271 |   run([](pl::Ref x, pl::Ref o) { pl::atomic_add(o.at(0), x[0]); });
+//   --> test/errors/lang/Tracing.cpp:269:48
+//   269 |   run([](pl::Ref x, pl::Ref o) { pl::atomic_add(o.at(0), x[0]); });
 //       |                                                ^
 //    in kernel 'kernel'
 //   need: a Ref in ANY or HBM, which all programs share
@@ -272,8 +270,8 @@ WRONG_PROGRAM(atomic_add) {
 }
 
 // error[SM6402]: 'parallel_loop' is in kernels for SparseCores only
-//   --> test/errors/lang/Tracing.cpp:283:51
-//   283 |   run([](pl::Ref x, pl::Ref o) { pl::parallel_loop(0, 8, [&](auto i) { o[i] = x[i]; }); });
+//   --> test/errors/lang/Tracing.cpp:281:51
+//   281 |   run([](pl::Ref x, pl::Ref o) { pl::parallel_loop(0, 8, [&](auto i) { o[i] = x[i]; }); });
 //       |                                                   ^
 //    in kernel 'kernel'
 //   need: an op that a TensorCore has
@@ -284,8 +282,8 @@ WRONG_PROGRAM(parallel_loop) {
 }
 
 // error[SM6402]: 'optimization_barrier' is in kernels for GPUs only
-//   --> test/errors/lang/Tracing.cpp:295:65
-//   295 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::optimization_barrier(x[_] * 2) + 1; });
+//   --> test/errors/lang/Tracing.cpp:293:65
+//   293 |   run([](pl::Ref x, pl::Ref o) { o[_] = pl::optimization_barrier(x[_] * 2) + 1; });
 //       |                                                                 ^
 //    in kernel 'kernel'
 //   need: an op that a TensorCore has
@@ -296,8 +294,8 @@ WRONG_PROGRAM(optimization_barrier_in_a_kernel) {
 }
 
 // error[SM6402]: 'empty' is for arrays outside kernels
-//   --> test/errors/lang/Tracing.cpp:307:57
-//   307 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::empty({8, 128}); });
+//   --> test/errors/lang/Tracing.cpp:305:57
+//   305 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] + pl::empty({8, 128}); });
 //       |                                                         ^
 //    in kernel 'kernel'
 //   need: memory of the kernel
@@ -308,8 +306,8 @@ WRONG_PROGRAM(empty_array_in_a_kernel) {
 }
 
 // error[SM6221]: a call of a kernel with `dynamic` grid axes begins with their sizes
-//   --> test/errors/lang/Tracing.cpp:320:7
-//   320 |   call(pl::zeros({8, 128}));
+//   --> test/errors/lang/Tracing.cpp:318:7
+//   318 |   call(pl::zeros({8, 128}));
 //       |       ^
 //   need: 1 i32 scalar, then the arrays
 //   have: f32[8,128]
@@ -321,8 +319,8 @@ WRONG_PROGRAM(call_without_its_grid_size) {
 }
 
 // error[SM6221]: a call of a kernel with `dynamic` grid axes begins with their sizes
-//   --> test/errors/lang/Tracing.cpp:333:7
-//   333 |   call(1.5, pl::zeros({8, 128}));
+//   --> test/errors/lang/Tracing.cpp:331:7
+//   331 |   call(1.5, pl::zeros({8, 128}));
 //       |       ^
 //   need: 1 i32 scalar, then the arrays
 //   have: f32[]
@@ -334,8 +332,8 @@ WRONG_PROGRAM(call_with_a_grid_size_of_floats) {
 }
 
 // error[SM6508]: Number of device ids must match the number of mesh axes, but got 2 ids for a 0D mesh
-//   --> test/errors/lang/Tracing.cpp:345:80
-//   345 |   pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {0, 1}).wait(); },
+//   --> test/errors/lang/Tracing.cpp:343:80
+//   343 |   pl::pallas_call([](pl::Ref x, pl::Ref o, pl::Ref sem) { pl::async_remote_copy(x, o, sem, sem, {0, 1}).wait(); },
 //       |                                                                                ^
 //    in kernel 'kernel'
 //   need: one integer, the number of the device
@@ -350,8 +348,8 @@ WRONG_PROGRAM(device_of_a_mesh_that_is_not_there) {
 }
 
 // error[SM6119]: the elements of a traced value are accessed: f32[]
-//   --> test/errors/lang/Tracing.cpp:360:76
-//   360 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] * *x[{0, 0}].value().as<float>(); });
+//   --> test/errors/lang/Tracing.cpp:358:76
+//   358 |   run([](pl::Ref x, pl::Ref o) { o[_] = x[_] * *x[{0, 0}].value().as<float>(); });
 //       |                                                                            ^
 //   need: an array outside kernels and functions that are transformed
 //   have: a value that is computed later
@@ -361,8 +359,8 @@ WRONG_PROGRAM(elements_of_a_traced_value) {
 }
 
 // error[SM6121]: the upper bound of a loop is not a number of i32
-//   --> test/errors/lang/Tracing.cpp:372:56
-//   372 |   pl::jit([](const pl::Array& n) { return pl::fori_loop(0, n, [](auto i, auto c) { return c + i; }, 0); })(
+//   --> test/errors/lang/Tracing.cpp:370:56
+//   370 |   pl::jit([](const pl::Array& n) { return pl::fori_loop(0, n, [](auto i, auto c) { return c + i; }, 0); })(
 //       |                                                        ^
 //    in function 'main'
 //   need: at least -2147483648 and at most 2147483647
@@ -374,8 +372,8 @@ WRONG_PROGRAM(bound_of_64_bits) {
 }
 
 // error[SM6121]: the upper bound of a loop is not a number of i32
-//   --> test/errors/lang/Tracing.cpp:384:11
-//   384 |   pl::loop(0, int64_t{1} << 32, [](auto) {});
+//   --> test/errors/lang/Tracing.cpp:382:11
+//   382 |   pl::loop(0, int64_t{1} << 32, [](auto) {});
 //       |           ^
 //   need: at least -2147483648 and at most 2147483647
 //   have: 4294967296
@@ -385,8 +383,8 @@ WRONG_PROGRAM(bound_beyond_32_bits) {
 }
 
 // error[SM6105]: a traced value f32[8] is used after the block that computed it has ended
-//   --> test/errors/lang/Tracing.cpp:399:22
-//   399 |           kept = x * 2;
+//   --> test/errors/lang/Tracing.cpp:397:22
+//   397 |           kept = x * 2;
 //       |                      ^
 //    in function 'main'
 //   help: return the value from the loop or branch (as a carry or result), or write it to a Ref
@@ -405,8 +403,8 @@ WRONG_PROGRAM(function_returns_a_value_of_a_branch) {
 }
 
 // error[SM6125]: an array of 'reshape' has too many dimensions
-//   --> test/errors/lang/Tracing.cpp:416:51
-//   416 |   for (int n = 0; n < 16; ++n) x = pl::expand_dims(x, 0);
+//   --> test/errors/lang/Tracing.cpp:414:51
+//   414 |   for (int n = 0; n < 16; ++n) x = pl::expand_dims(x, 0);
 //       |                                                   ^
 //   need: at most 16 dimensions
 //   have: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,4]
@@ -418,8 +416,8 @@ WRONG_PROGRAM(more_dimensions_than_arrays_have) {
 }
 
 // error[SM6125]: an array of 'reduce_sum' has too many dimensions
-//   --> test/errors/lang/Tracing.cpp:429:10
-//   429 |   pl::sum(pl::array(values, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4}));
+//   --> test/errors/lang/Tracing.cpp:427:10
+//   427 |   pl::sum(pl::array(values, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4}));
 //       |          ^
 //   need: at most 16 dimensions
 //   have: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,4]

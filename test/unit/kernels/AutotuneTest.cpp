@@ -138,6 +138,14 @@ TEST(Autotune, WhatCannotBeTunedIsRefused) {
   EXPECT_EQ(said([] { return autotune({{{"rows", 8}}, {{"rows", 8}}}, "copy"); }),
             "error[SM6910]: candidates 0 and 1 of 'copy' are equal\n  need: each once\n  have: rows = 8\n"
             "  help: leave one out\n");
+  const auto unwritable = [](const char* name) {
+    return std::string(
+               "error[SM6910]: a name for autotune cannot be written to a file\n"
+               "  need: printable characters of UTF-8\n  have: '") +
+           name + "'\n  help: use letters, digits and '_'\n";
+  };
+  EXPECT_EQ(said([] { return autotune({{{"a\nb", 8}}}, "copy"); }), unwritable("a\\x0ab"));
+  EXPECT_EQ(said([] { return autotune({{{"rows", 8}}}, "\xff"); }), unwritable("\\xff"));
   EXPECT_EQ(said([] { return Candidate{{"block_m", 8}}["blok_m"]; }),
             "error[SM6910]: a candidate does not define 'blok_m'\n  need: block_m\n  have: blok_m\n"
             "  help: did you mean 'block_m'?\n");

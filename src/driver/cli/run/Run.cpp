@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Text.h"
 #include "base/io/File.h"
 #include "cpu/cache/CompileCache.h"
 #include "driver/RunSettings.h"
@@ -99,7 +100,7 @@ void printTables(const Session& session, const Prepared& prepared, const driver:
   if (!compared.countMismatch.empty()) session.print("\n" + compared.countMismatch + "\n");
   if (!outcome.log.empty()) {
     session.print("\nprinted by the kernel:\n");
-    for (const std::string& line : outcome.log) session.print("  " + line + "\n");
+    for (const std::string& line : outcome.log) session.print("  " + printable(line, "\n\t") + "\n");
   }
 }
 
@@ -171,13 +172,13 @@ Result<std::optional<SimulatedTime>> predictTime(const Session& session, const P
   if (!chip) return fail(std::move(chip.error()));
   if (!*chip) return std::optional<SimulatedTime>();
   auto time = driver::timeOf(prepared.program(), **chip, {prepared.inputs.begin(), prepared.inputs.end()},
-                             sim::Assume::nothing);
+                             sim::Assume::nothing, static_cast<double>(session.options.values.timeoutSeconds));
   return std::optional(SimulatedTime{std::move(**chip), std::move(time)});
 }
 
 /// The output of a process whose results another one prints: the prints and findings of its own devices.
 int reportPart(const Session& session, const driver::RunOutcome& outcome) {
-  for (const std::string& line : outcome.log) session.print("  " + line + "\n");
+  for (const std::string& line : outcome.log) session.print("  " + printable(line, "\n\t") + "\n");
   for (const machine::Finding& f : outcome.findings) session.note("\n" + session.findingText(f, session.colorErr()));
   return session.options.values.check && machine::countMistakes(outcome.findings) > 0 ? kRefused : kOk;
 }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/io/File.h"
 #include "driver/case/ModuleOrCase.h"
 #include "driver/cli/Embedded.h"
 #include "driver/cli/Verbs.h"
@@ -79,7 +78,7 @@ int report(const Session& session, const ReportArguments& arguments) {
   if (!*measures)
     if (Status ready = driver::assumeShapes(*module); !ready) return session.refuse(ready.error());
   if (Status ready = driver::requireShapes(*module); !ready) return session.refuse(ready.error());
-  const auto inputs = timeInputsOf(*module, arguments.inputs);
+  const auto inputs = timeInputsOf(session, *module, arguments.inputs);
   if (!inputs) return session.refuse(inputs.error());
   Trace trace;
   Json data = reportData(*module, *chips, *inputs, arguments.trace.empty() ? nullptr : &trace);
@@ -88,8 +87,7 @@ int report(const Session& session, const ReportArguments& arguments) {
     if (!run) return session.refuse(run.error());
     data["cpu"] = std::move(*run);
   }
-  if (!trace.empty())
-    if (Status ok = writeFile(arguments.trace, {trace.text()}); !ok) return session.refuse(ok.error());
+  if (Status ok = trace.write(session, arguments.trace); !ok) return session.refuse(ok.error());
   if (session.json())
     session.printJson(data);
   else
@@ -105,7 +103,7 @@ void declareReport(CLI::App& app, Session& session) {
   arguments->inputs.declare(app);
   declareTrace(app, arguments->trace);
   session.addOptions(app, {OptionGroup::output, OptionGroup::tpu});
-  for (const char* option : {"target", "threads", "fill", "seed"}) session.addOption(app, option);
+  for (const char* option : {"target", "threads", "fill", "seed", "timeout-seconds"}) session.addOption(app, option);
   app.callback(
       [&session, arguments] { session.action = [&session, arguments] { return report(session, *arguments); }; });
 }

@@ -106,7 +106,7 @@ Json chipJson(const Program& program, const tpu::Chip& chip, const TimeInputs& i
     for (const Diagnostic& d : warningsOf(kernel, chip)) out["warnings"].push_back(findingJson(d, ""));
     out["vmem"].push_back(vmemJson(kernel, chip));
   }
-  const auto time = driver::timeOf(program, chip, inputs.inputs, inputs.assume);
+  const auto time = driver::timeOf(program, chip, inputs.inputs, inputs.assume, inputs.timeLimitSeconds);
   if (!time) {
     out["time"] = {{"error", driver::toJson(time.error())}};
     return out;

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/Text.h"
-#include "base/io/File.h"
 #include "driver/case/ModuleOrCase.h"
 #include "driver/cli/Verbs.h"
 #include "driver/cli/time/TimeInputs.h"
@@ -48,16 +47,16 @@ Status takenBy(const tpu::Chip& chip, const driver::LoadedModule& module) {
 }
 
 /// `trace`: null, or what gets the kernels' timelines.
-Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, const TimeArguments& arguments,
-               bool advise, Trace* trace = nullptr) {
+Timed timeFile(const Session& session, const std::string& path, const std::vector<tpu::Chip>& chips,
+               const TimeArguments& arguments, bool advise, Trace* trace = nullptr) {
   Timed out{.path = path, .error = {}, .chips = {}};
   auto module = driver::loadModuleOrCase(path);
-  Status ready = module ? driver::requireShapes(*module) : Status();
+  Status ready = module ? driver::requireCalls(*module) : Status();
   if (!module || !ready) {
     out.error = module ? ready.error() : module.error();
     return out;
   }
-  const auto inputs = timeInputsOf(*module, arguments.inputs);
+  const auto inputs = timeInputsOf(session, *module, arguments.inputs);
   if (!inputs) {
     out.error = inputs.error();
     return out;
@@ -65,7 +64,7 @@ Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, con
   for (const tpu::Chip& chip : chips) {
     OnChip on{chip.name, chip, {}, {}, {}};
     const Status taken = arguments.anyway ? Status() : takenBy(chip, *module);
-    auto time = taken ? driver::timeOf(*module->program, chip, inputs->inputs, inputs->assume)
+    auto time = taken ? driver::timeOf(*module->program, chip, inputs->inputs, inputs->assume, inputs->timeLimitSeconds)
                       : Result<driver::ProgramTime>(fail(taken.error()));
     if (time) {
       on.time = std::move(*time);
@@ -78,13 +77,15 @@ Timed timeFile(const std::string& path, const std::vector<tpu::Chip>& chips, con
   return out;
 }
 
-std::vector<Timed> timeFiles(const TimeArguments& arguments, const std::vector<tpu::Chip>& chips, int64_t jobs,
-                             bool advise) {
+std::vector<Timed> timeFiles(const Session& session, const TimeArguments& arguments,
+                             const std::vector<tpu::Chip>& chips, bool advise) {
   std::vector<Timed> out(arguments.paths.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
-    for (size_t i = next++; i < out.size(); i = next++) out[i] = timeFile(arguments.paths[i], chips, arguments, advise);
+    for (size_t i = next++; i < out.size(); i = next++)
+      out[i] = timeFile(session, arguments.paths[i], chips, arguments, advise);
   };
+  const int64_t jobs = session.options.values.jobs;
   const size_t wanted = jobs > 0 ? static_cast<size_t>(jobs) : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::jthread> threads;
   for (size_t i = 1; i < std::min(wanted, out.size()); ++i) threads.emplace_back(work);
@@ -107,8 +108,8 @@ int compare(const Session& session, const TimeArguments& arguments, const tpu::C
   const auto other = isChip ? tpu::findChip(arguments.against) : Result<tpu::Chip>(chip);
   if (!other) return session.refuse(other.error());
   const std::string& path = arguments.paths.front();
-  const Timed a = timeFile(path, {chip}, arguments, false);
-  const Timed b = timeFile(isChip ? path : arguments.against, {*other}, arguments, false);
+  const Timed a = timeFile(session, path, {chip}, arguments, false);
+  const Timed b = timeFile(session, isChip ? path : arguments.against, {*other}, arguments, false);
   for (const Timed* t : {&a, &b}) {
     if (t->error) return session.refuse(*t->error);
     if (t->chips[0].refusal) return session.refuse(*t->chips[0].refusal);
@@ -153,10 +154,9 @@ int time(const Session& session, const TimeArguments& arguments) {
                            .have = counted(arguments.paths.size(), "module")});
   Trace trace;
   const auto timed = arguments.trace.empty()
-                         ? timeFiles(arguments, *chips, session.options.values.jobs, alone)
-                         : std::vector{timeFile(arguments.paths.front(), *chips, arguments, alone, &trace)};
-  if (!trace.empty())
-    if (Status ok = writeFile(arguments.trace, {trace.text()}); !ok) return session.refuse(ok.error());
+                         ? timeFiles(session, arguments, *chips, alone)
+                         : std::vector{timeFile(session, arguments.paths.front(), *chips, arguments, alone, &trace)};
+  if (Status ok = trace.write(session, arguments.trace); !ok) return session.refuse(ok.error());
   int code = kOk;
   Json modules = Json::array();
   std::string text;

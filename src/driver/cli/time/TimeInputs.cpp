@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -220,15 +221,28 @@ void TimeInputArguments::declare(CLI::App& app) {
       ->delimiter('\0');
 }
 
-Result<TimeInputs> timeInputsOf(const driver::ModuleOrCase& module, const TimeInputArguments& arguments) {
+Result<TimeInputs> timeInputsOf(const Session& session, const driver::ModuleOrCase& module,
+                                const TimeInputArguments& arguments) {
   const std::vector<ArrayType> types = driver::argumentTypes(*module.program);
   TimeInputs out;
+  out.timeLimitSeconds = static_cast<double>(session.options.values.timeoutSeconds);
   out.inputs.resize(types.size());
   if (Status ok = takeArrays(module, types, arguments.in, out); !ok) return fail(std::move(ok.error()));
   std::vector<bool> given(types.size());
   for (size_t i = 0; i < types.size(); ++i) given[i] = out.inputs[i].has_value() && !arguments.in.empty();
-  for (const std::string& text : arguments.assume)
+  std::set<std::string> assumed;
+  for (const std::string& text : arguments.assume) {
+    const std::string about = text == "always" || text == "never" ? "branches" : text.substr(0, text.rfind('='));
+    if (!assumed.insert(about).second)
+      return fail(
+          {.code = "SM1008",
+           .message = fmt::format("--assume says twice what {} {}", about == "branches" ? about : "'" + about + "'",
+                                  about == "branches" ? "do" : "is"),
+           .place = {},
+           .need = "one value",
+           .have = fmt::format("--assume {}", fmt::join(arguments.assume, " --assume "))});
     if (Status ok = takeAssumption(module, types, text, given, out); !ok) return fail(std::move(ok.error()));
+  }
   return out;
 }
 

@@ -20,9 +20,11 @@ struct TimeInputArguments {
 struct TimeInputs {
   std::vector<std::optional<Array>> inputs;
   sim::Assumptions assume;
+  double timeLimitSeconds = 60;  ///< for the model of each kernel
 };
 
-/// The inputs of --in, otherwise those of the recorded case. Errors: SM1000, SM1008, and those of reading arrays.
-Result<TimeInputs> timeInputsOf(const driver::ModuleOrCase&, const TimeInputArguments&);
+/// The inputs of --in, otherwise those of the recorded case, and the limit of --timeout-seconds. Errors: SM1000,
+/// SM1008, and those of reading arrays.
+Result<TimeInputs> timeInputsOf(const Session&, const driver::ModuleOrCase&, const TimeInputArguments&);
 
 }  // namespace smalti::cli

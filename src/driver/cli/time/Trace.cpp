@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/io/File.h"
+#include "driver/cli/Session.h"
 #include "driver/term/Style.h"
 
 namespace smalti::cli {
@@ -138,6 +140,17 @@ std::string Trace::text() const {
   std::string text = "{\"traceEvents\": [\n";
   for (size_t i = 0; i < events.size(); ++i) text += driver::dump(events[i]) + (i + 1 < events.size() ? ",\n" : "\n");
   return text + "]}\n";
+}
+
+Status Trace::write(const Session& session, const std::string& file) const {
+  if (empty()) return {};
+  if (file == "-" || file == session.outputFile())
+    return fail({.code = "SM1000",
+                 .message = "--trace writes to a file of its own",
+                 .place = {},
+                 .need = "the name of a file, and another one than that of -o",
+                 .have = fmt::format("--trace {}", file)});
+  return writeFile(file, {text()});
 }
 
 }  // namespace smalti::cli

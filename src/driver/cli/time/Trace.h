@@ -26,7 +26,9 @@ class Trace {
              driver::Json arguments = driver::Json::object());
   void counter(int64_t process, const std::string& name, double atNs, double value);
   bool empty() const { return processes_.empty(); }
-  std::string text() const;
+  /// Writes the trace, if there is anything in it. Errors: SM1000 (the file is that of the verb's other output),
+  /// SM1006.
+  Status write(const Session&, const std::string& file) const;
 
  private:
   struct Slice {
@@ -41,6 +43,7 @@ class Trace {
     std::vector<driver::Json> counters;
   };
 
+  std::string text() const;
   double kernel(const tpu::Chip&, const std::string& name, const sim::KernelTime&, double startNs);
 
   std::vector<Process> processes_;

@@ -60,11 +60,11 @@ Status tuneModule(const Session& session, const TuneArguments& arguments, const 
                   const std::vector<tpu::Chip>& chips, Json& kernels, Found& found) {
   auto module = driver::loadModuleOrCase(path);
   if (!module) return fail(module.error());
-  if (Status ready = driver::requireShapes(*module); !ready) return ready;
-  const auto inputs = timeInputsOf(*module, {.in = arguments.in, .assume = {}});
+  if (Status ready = driver::requireCalls(*module); !ready) return ready;
+  const auto inputs = timeInputsOf(session, *module, {.in = arguments.in, .assume = {}});
   if (!inputs) return fail(inputs.error());
   for (const tpu::Chip& chip : chips) {
-    const auto time = driver::timeOf(*module->program, chip, inputs->inputs, inputs->assume);
+    const auto time = driver::timeOf(*module->program, chip, inputs->inputs, inputs->assume, inputs->timeLimitSeconds);
     if (!time) return fail(time.error());
     for (const driver::KernelCallTime& call : time->kernels) {
       if (!arguments.kernel.empty() && call.name != arguments.kernel) continue;
@@ -254,6 +254,7 @@ void declareTune(CLI::App& app, Session& session) {
   session.addOptions(app, {OptionGroup::output, OptionGroup::tpu, OptionGroup::tune});
   session.addOption(app, "target");
   session.addOption(app, "threads");
+  session.addOption(app, "timeout-seconds");
   app.callback([&session, arguments] { session.action = [&session, arguments] { return tune(session, *arguments); }; });
 }
 

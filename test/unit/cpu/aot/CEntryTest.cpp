@@ -234,6 +234,9 @@ TEST(CHeader, DescribesEveryArray) {
   EXPECT_THAT(header, HasSubstr("int copy(const float *in0, const int32_t *in1, const uint16_t *in2, float *out0);"));
   EXPECT_THAT(header, HasSubstr("int copy_in(void *workspace, const float *in0, "));
   EXPECT_THAT(header, HasSubstr("#ifndef COPY_H\n#define COPY_H\n"));
+  // Names come from modules: they cannot end the comment.
+  EXPECT_THAT(cHeader(entry, "k*/\nint evil(void);\n/*/", *processorNamed("x86_64-linux-gnu/znver5")),
+              HasSubstr("/* The kernel 'k* /\\x0aint evil(void);\\x0a/ * /', compiled by smalti"));
 }
 
 TEST(CHeader, DescribesUnwrittenBytesAndTheStorageOfSmallIntegers) {
