@@ -70,6 +70,7 @@ int report(const Session& session, const ReportArguments& arguments) {
   const std::string& names = session.options.values.chip;
   const auto chips = tpu::findChips(names.empty() ? "all" : names);
   if (!chips) return session.refuse(chips.error());
+  if (Status ok = requireOwnFile(session, arguments.trace); !ok) return session.refuse(ok.error());
   auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return session.refuse(module.error());
   const auto measures = isMeasured(session);
@@ -87,7 +88,7 @@ int report(const Session& session, const ReportArguments& arguments) {
     if (!run) return session.refuse(run.error());
     data["cpu"] = std::move(*run);
   }
-  if (Status ok = trace.write(session, arguments.trace); !ok) return session.refuse(ok.error());
+  if (Status ok = trace.write(arguments.trace); !ok) return session.refuse(ok.error());
   if (session.json())
     session.printJson(data);
   else

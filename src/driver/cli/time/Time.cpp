@@ -152,11 +152,12 @@ int time(const Session& session, const TimeArguments& arguments) {
                            .place = {},
                            .need = "1 module",
                            .have = counted(arguments.paths.size(), "module")});
+  if (Status ok = requireOwnFile(session, arguments.trace); !ok) return session.refuse(ok.error());
   Trace trace;
   const auto timed = arguments.trace.empty()
                          ? timeFiles(session, arguments, *chips, alone)
                          : std::vector{timeFile(session, arguments.paths.front(), *chips, arguments, alone, &trace)};
-  if (Status ok = trace.write(session, arguments.trace); !ok) return session.refuse(ok.error());
+  if (Status ok = trace.write(arguments.trace); !ok) return session.refuse(ok.error());
   int code = kOk;
   Json modules = Json::array();
   std::string text;

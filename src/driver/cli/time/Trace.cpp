@@ -142,15 +142,16 @@ std::string Trace::text() const {
   return text + "]}\n";
 }
 
-Status Trace::write(const Session& session, const std::string& file) const {
-  if (empty()) return {};
-  if (file == "-" || file == session.outputFile())
+Status requireOwnFile(const Session& session, const std::string& file) {
+  if (!file.empty() && (file == "-" || file == session.outputFile()))
     return fail({.code = "SM1000",
                  .message = "--trace writes to a file of its own",
                  .place = {},
                  .need = "the name of a file, and another one than that of -o",
                  .have = fmt::format("--trace {}", file)});
-  return writeFile(file, {text()});
+  return {};
 }
+
+Status Trace::write(const std::string& file) const { return empty() ? Status() : writeFile(file, {text()}); }
 
 }  // namespace smalti::cli

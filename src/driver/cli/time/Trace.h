@@ -26,9 +26,8 @@ class Trace {
              driver::Json arguments = driver::Json::object());
   void counter(int64_t process, const std::string& name, double atNs, double value);
   bool empty() const { return processes_.empty(); }
-  /// Writes the trace, if there is anything in it. Errors: SM1000 (the file is that of the verb's other output),
-  /// SM1006.
-  Status write(const Session&, const std::string& file) const;
+  /// Writes the trace, if there is anything in it.
+  Status write(const std::string& file) const;
 
  private:
   struct Slice {
@@ -51,5 +50,7 @@ class Trace {
 
 /// --trace FILE.
 void declareTrace(CLI::App&, std::string& file);
+/// SM1000: the file of --trace, if there is one, is that of the verb's other output.
+Status requireOwnFile(const Session&, const std::string& file);
 
 }  // namespace smalti::cli
