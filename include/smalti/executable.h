@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "smalti/array.h"
@@ -20,8 +21,12 @@
 
 namespace smalti {
 
-/// A `note` is not a mistake according to the module: no check fails because of it.
-enum class Severity : uint8_t { finding, note };
+/// A `warning` is about undefined elements that were read, after which the run went on: harmless if nothing uses them.
+/// A `note` is not a mistake according to the module. No check fails because of either.
+enum class Severity : uint8_t { finding, warning, note };
+constexpr std::string_view name(Severity severity) {
+  return severity == Severity::finding ? "finding" : severity == Severity::warning ? "warning" : "note";
+}
 
 /// A mistake that fails silently on a TPU, and how often it occurred.
 struct Finding {

@@ -22,7 +22,7 @@ nb::object toPython(const Diagnostic& d) {
 
 nb::object toPython(const Finding& f) {
   return nb::module_::import_("smalti._errors")
-      .attr("Finding")(toPython(f.diagnostic), f.count, f.severity == Severity::note ? "note" : "finding");
+      .attr("Finding")(toPython(f.diagnostic), f.count, std::string(name(f.severity)));
 }
 
 void registerErrors() {

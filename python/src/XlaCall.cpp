@@ -31,6 +31,23 @@ void print(const std::vector<std::string>& lines) {
   }
 }
 
+/// Of one device's call, before XLA knows: other devices may wait for this one in a collective op, which XLA ends with
+/// the process, and the error would be lost.
+ffi::Error withOthers(ffi::Error error, ffi::Dictionary attributes) {
+  const auto devices = attributes.get<int64_t>("mesh_size");  // programs serialised by older versions have none
+  if (!devices || *devices == 1 || error.success()) return error;
+  const nb::gil_scoped_acquire locked;
+  try {
+    const std::string text = "smalti: a call failed on one of " + std::to_string(*devices) +
+                             " devices; if others wait for it in a collective op, XLA ends the process after a minute" +
+                             error.message();
+    nb::print(text.c_str(), nb::handle(), nb::module_::import_("sys").attr("stderr"));
+  } catch (nb::python_error& raised) {
+    raised.discard_as_unraisable("smalti: printing why a call failed");
+  }
+  return error;
+}
+
 ffi::Error failed(const Diagnostic& d) { return ffi::Error::Internal("\n" + d.str()); }
 
 /// What checks found in calls, for who asks: an error of XLA is only a text.
@@ -216,7 +233,7 @@ void warnOfMachine(const CallAttributes& kernel) {
   }
 }
 
-ffi::Error call(ffi::Dictionary attributes, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+ffi::Error callOnOne(ffi::Dictionary attributes, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   const auto kernel = kernelOf(attributes);
   if (!kernel) return ffi::Error::Internal("the call has no attribute of its kernel");
   const auto executable = KernelTable::instance().get(*kernel);
@@ -232,6 +249,10 @@ ffi::Error call(ffi::Dictionary attributes, ffi::RemainingArgs arguments, ffi::R
   packInto(packedTargets(seat->outputs, results), seat->outputs);
   if (report->statistics.instructions >= kManyInstructions) warnOfMachine(*kernel);
   return judged(*report, true);
+}
+
+ffi::Error call(ffi::Dictionary attributes, ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  return withOthers(callOnOne(attributes, arguments, results), attributes);
 }
 
 XLA_FFI_DEFINE_HANDLER(kCall, call, ffi::Ffi::Bind().Attrs().RemainingArgs().RemainingRets());

@@ -26,6 +26,13 @@ size_t bytesOfCharacter(std::string_view text) {
 bool isControl(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 2) return first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;  // C1
+  if (character.size() == 3) {
+    // The ends of lines and paragraphs, and what overrides or isolates the direction of text, which reorders a line.
+    const auto isIn = [&](std::string_view low, std::string_view high) {
+      return low <= character && character <= high;
+    };
+    return isIn("\u2028", "\u202E") || isIn("\u2066", "\u2069");
+  }
   return character.size() == 1 && (first < 0x20 || first == 0x7F);
 }
 

@@ -18,8 +18,9 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
 /// "1 value", "3 values"; entry, index and axis have their own plurals.
 std::string counted(size_t count, std::string_view noun);
 
-/// The text with \xNN for each byte that is a control character or not part of valid UTF-8 (C1 controls included), but
-/// for those in `kept`: names from modules can then neither move a terminal's cursor nor pretend to be further lines.
+/// The text with \xNN for each byte that is a control character (C1 and those of Unicode's line ends and text direction
+/// included) or not part of valid UTF-8, but for those in `kept`: names from modules can then neither move a terminal's
+/// cursor nor pretend to be further lines or other text.
 std::string printable(std::string_view text, std::string_view kept = "");
 
 /// `text` for a comment in C: printable, on one line, and without the delimiters of comments.

@@ -271,9 +271,13 @@ class CompiledKernel : public MeasuredKernel {
 
   static void reportOutside(const GridWorker& worker, const CallOptions& options) {
     if (!options.outsideReads) return;
-    for (SourcePlace& place : worker.context.outside.places())
-      if (std::ranges::find(*options.outsideReads, place) == options.outsideReads->end())
-        options.outsideReads->push_back(std::move(place));
+    const auto addNew = [](auto& all, auto&& seen) {
+      for (auto& one : seen)
+        if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
+    };
+    ReadsOutsideRefs seen = worker.context.outside.seen();
+    addNew(options.outsideReads->loads, seen.loads);
+    addNew(options.outsideReads->blocks, seen.blocks);
   }
 
   bool run(GridWorker& worker, const llvm::SmallVector<void*, 16>& pointers, int64_t first, int64_t last) const {

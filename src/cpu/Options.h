@@ -7,6 +7,7 @@
 
 #include "cpu/Processor.h"
 #include "eval/Poison.h"
+#include "smalti/diagnostic.h"
 
 namespace smalti::cpu {
 
@@ -15,9 +16,16 @@ class CompileCache;
 struct NativeOptions {
   Processor processor = hostProcessor();
   eval::Poison poison = eval::Poison::intMin;  ///< the value of undefined memory
-  bool checkBlocks = true;                     ///< a block outside its array is a fault
+  bool checkBlocks = true;                     ///< blocks outside their array are found
   bool devices = false;                        ///< compile for `callOnDevices`, in which each device runs on one thread
   CompileCache* cache = nullptr;               ///< keeps code between processes; not owned
+};
+
+/// What a call read outside of refs and arrays, each once.
+struct ReadsOutsideRefs {
+  std::vector<SourcePlace> loads;
+  std::vector<int> blocks;  ///< operands, inputs in their order, whose index map gave a block outside the array
+  bool empty() const { return loads.empty() && blocks.empty(); }
 };
 
 /// Options of one call.
@@ -27,9 +35,9 @@ struct CallOptions {
   int64_t memoryLimitBytes = 0;             ///< most memory for results, copies and values; 0: no limit
   const std::atomic<bool>* stop = nullptr;  ///< not owned; true ends the call with a fault
   bool copiesAtOnce = false;                ///< copies are complete when they start (runtime/AsyncCopies.h)
-  /// If not null, a load that reaches outside its ref gets undefined elements there, its place is added to the list,
-  /// and the call continues. If null, the call ends with a fault. Not owned.
-  std::vector<SourcePlace>* outsideReads = nullptr;
+  /// If not null, a load that reaches outside its ref gets undefined elements there, a block of an input outside its
+  /// array is undefined, both are added here, and the call continues. If null, the call ends with a fault. Not owned.
+  ReadsOutsideRefs* outsideReads = nullptr;
 };
 
 }  // namespace smalti::cpu

@@ -21,7 +21,7 @@ Json toJson(const Diagnostic& d) {
 
 Json toJson(const Finding& f) {
   Json json = toJson(f.diagnostic);
-  json["severity"] = f.severity == Severity::note ? "note" : "finding";
+  json["severity"] = name(f.severity);
   json["count"] = f.count;
   return json;
 }
@@ -79,9 +79,11 @@ Diagnostic diagnosticFromJson(const Json& json) {
 
 std::vector<Finding> findingsFromJson(const Json& json) {
   std::vector<Finding> findings;
-  for (const Json& f : json)
-    findings.push_back({diagnosticFromJson(f), f.value("count", int64_t{1}),
-                        f.value("severity", "") == "note" ? Severity::note : Severity::finding});
+  for (const Json& f : json) {
+    Finding& finding = findings.emplace_back(diagnosticFromJson(f), f.value("count", int64_t{1}));
+    for (const Severity s : {Severity::warning, Severity::note})
+      if (f.value("severity", "") == name(s)) finding.severity = s;
+  }
   return findings;
 }
 

@@ -13,7 +13,7 @@ namespace smalti::gpu {
 using cpu::KernelStatus;
 
 /// Whether the results are valid.
-inline bool isComplete(KernelStatus end) { return end == KernelStatus::done || end == KernelStatus::readOutside; }
+inline bool isComplete(KernelStatus end) { return end <= KernelStatus::done; }
 
 struct LaunchResult {
   KernelStatus end = KernelStatus::done;

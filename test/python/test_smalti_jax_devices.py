@@ -41,9 +41,9 @@ def turned(x, devices):
 """
 
 
-def run(program: str, options: str = "") -> subprocess.CompletedProcess:
+def run(program: str, options: str = "", flags: str = "") -> subprocess.CompletedProcess:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "JAX_PLATFORMS": "cpu",
-                                "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+                                "XLA_FLAGS": f"--xla_force_host_platform_device_count=4 {flags}"}
     return subprocess.run([sys.executable, "-c", HEAD.replace("OPTIONS", options) + program], env=environment,
                           capture_output=True, text=True, timeout=300)
 
@@ -147,3 +147,29 @@ except jax.errors.JaxRuntimeError as error:
 def test_a_deadlock_between_devices_is_a_diagnostic():
     done = run(WRONG)
     assert done.stdout == "error[SM4103]\n", done.stderr
+
+
+ONE_FAILS = """
+def local(i, x, o):
+    o[pl.ds(i[0], 8), :] = x[...]
+def f(x):
+    spaces = [pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec(memory_space=pltpu.VMEM)]
+    y = pl.pallas_call(local, in_specs=spaces, out_shape=x, name="local")((lax.axis_index("d") // 3)[None], x)
+    return COLLECTIVE
+try:
+    jax.block_until_ready(on(f)(X))
+except jax.errors.JaxRuntimeError as error:
+    print(str(error)[str(error).index("error["):].split(":")[0])
+"""
+
+
+@pytest.mark.parametrize("collective", ["y", 'lax.ppermute(y, "d", [(0, 1), (1, 2), (2, 3), (3, 0)])'])
+def test_an_error_on_one_device_is_said_before_the_others_wait_for_it(collective):
+    flags = [f"--xla_cpu_collective_call_{what}_timeout_seconds=1" for what in ("warn_stuck", "terminate")]
+    done = run(ONE_FAILS.replace("COLLECTIVE", collective), flags=" ".join(flags))
+    assert done.stderr.startswith(
+        "smalti: a call failed on one of 4 devices; if others wait for it in a collective op, XLA ends the process after a minute\n"
+        "error[SM4010]: out-of-bounds write: [1..8, 0..127] of 'output 0' (VMEM f32[8,128])\n"), done.stderr
+    assert "in kernel 'local'" in done.stderr
+    if collective == "y":
+        assert done.stdout == "error[SM4010]\n"

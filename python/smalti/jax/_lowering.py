@@ -75,7 +75,7 @@ def _rule(default: Callable[..., Any]) -> Callable[..., Any]:
                 module = module_of(op) if devices == 1 else module_on_devices(op, devices)
                 if devices > 1:
                     op, results = _with_position(op, results)
-                _retarget(op, module, settings, devices)
+                _retarget(op, module, settings, devices, _mesh_size(ctx))
         if ctx.tokens_in is not None and params["interpret"]:  # InterpretParams announces callbacks; there are none
             ctx.set_tokens_out(ctx.tokens_in)
         return results
@@ -118,14 +118,20 @@ def _for_a_tpu(ctx: Any) -> Any:
 
 def _devices(ctx: Any, op: ir.Operation) -> int:
     """The number of devices that run this kernel together: those of the mesh if it communicates or names an axis, else one."""
-    mesh = getattr(ctx.module_context.axis_context, "mesh", None)
-    if mesh is None:
+    size = _mesh_size(ctx)
+    if size == 1:
         return 1
     config = json.loads(op.attributes["backend_config"].value).get("custom_call_config", {})
     talks = config.get("has_communication") or "collective_id" in config
     attributes = op.attributes["mhlo.frontend_attributes"] if "mhlo.frontend_attributes" in op.attributes else {}
     metadata = json.loads(attributes["kernel_metadata"].value) if "kernel_metadata" in attributes else {}
-    return mesh.size if talks or json.loads(metadata.get("mesh_axes", "[]")) else 1
+    return size if talks or json.loads(metadata.get("mesh_axes", "[]")) else 1
+
+
+def _mesh_size(ctx: Any) -> int:
+    """The number of devices that run the program."""
+    mesh = getattr(ctx.module_context.axis_context, "mesh", None)
+    return 1 if mesh is None else mesh.size
 
 
 def _give_place(op: ir.Operation, place: tuple[str, int] | None) -> None:
@@ -135,16 +141,15 @@ def _give_place(op: ir.Operation, place: tuple[str, int] | None) -> None:
         op.location = ir.Location.file(*place, 0, context=op.context)
 
 
-def _retarget(op: ir.Operation, module: str, settings: _settings.Settings, devices: int) -> None:
+def _retarget(op: ir.Operation, module: str, settings: _settings.Settings, devices: int, mesh_size: int) -> None:
     options = "\n".join(f"{name}={value}" for name, value in settings.options)
     variables = sorted(v for v in os.environ.items() if v[0].startswith("SMALTI_"))
     key = hashlib.blake2b(f"{options}\0{variables}\0{module}".encode(), digest_size=16).hexdigest()
     _smalti.compile_call(key, module, options)
     named = {"key": key, "module": module, "options": options, "chip": settings.chip if settings.legality else ""}
     attributes = {k: ir.StringAttr.get(v) for k, v in named.items()}
-    if devices > 1:
-        whole = ir.IntegerType.get_signless(64)
-        attributes |= {"devices": ir.IntegerAttr.get(whole, devices), "seconds": ir.IntegerAttr.get(whole, _patience(settings))}
+    numbers = {"mesh_size": mesh_size} | ({"devices": devices, "seconds": _patience(settings)} if devices > 1 else {})
+    attributes |= {k: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), v) for k, v in numbers.items()}
     op.attributes["backend_config"] = ir.DictAttr.get(attributes)
     op.attributes["call_target_name"] = ir.StringAttr.get(TARGET if devices == 1 else TARGET_ON_DEVICES)
     op.attributes["api_version"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4)

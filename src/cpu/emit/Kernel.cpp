@@ -9,6 +9,7 @@
 #include "cpu/emit/Streaming.h"
 #include "cpu/emit/WindowCode.h"
 #include "cpu/emit/elements/Elementwise.h"
+#include "cpu/emit/ops/ReadOutside.h"
 #include "ir/KernelArguments.h"
 #include "ir/TpuOpsSync.h"
 #include "llvm/IR/Module.h"
@@ -23,6 +24,8 @@ struct Windowed : EmittedWindow {
   const BlockLocality* locality = nullptr;
   Reg lastBlock = nullptr;  ///< slots with the last block's starts, if changes of the block must be detected
   Reg next = nullptr;       ///< address of the next step's block
+  Reg overlaps = nullptr;   ///< i1, of inputs whose block may be entirely outside the array: it is not
+  int number = 0;           ///< among the operands
 };
 
 class KernelEmitter {
@@ -136,6 +139,7 @@ class KernelEmitter {
     const ArrayType& array = arguments_.arrayOf(i);
     Windowed w;
     w.plan = &plan;
+    w.number = static_cast<int>(i);
     w.locality = &locality;
     w.window = &window;
     w.array = std::move(view);
@@ -223,13 +227,19 @@ class KernelEmitter {
     if (!starts) return tl::unexpected(std::move(starts.error()));
     w.starts = std::move(*starts);
     w.whole = isWholeBlock(l_, w);
-    for (const size_t d : w.plan->maybeOutside) l_.require(overlapsArray(l_, w, d), KernelStatus::outside);
+    for (const size_t d : w.plan->maybeOutside) {
+      if (w.plan->isOutput)
+        l_.require(overlapsArray(l_, w, d), KernelStatus::outside);
+      else
+        w.overlaps = b_.CreateAnd(w.overlaps ? w.overlaps : b_.getTrue(), overlapsArray(l_, w, d));
+    }
     return {};
   }
 
   /// Binds the kernel's ref to the block: to the array itself if the block is inside it.
   NativeResult bindWindow(Windowed& w, mlir::BlockArgument argument) {
     View view;
+    if (w.overlaps && w.plan->hasBuffer()) inputBlockFrom(l_, w.number, w.array, w.undefined, w.overlaps, true);
     if (w.plan->access == BlockAccess::copied) {
       l_.when(blockChanges(w), [&] { fetch(w); });
       view = w.buffer;
@@ -240,6 +250,10 @@ class KernelEmitter {
       view = arrayOrBuffer(b_, w);
     } else {
       view = slice(b_, w.array, w.starts, w.window->bounds);
+      if (w.overlaps) {
+        view.base = inputBlockFrom(l_, w.number, view, w.undefined, w.overlaps, false);
+        w.whole = w.overlaps;
+      }
     }
     if (w.locality->reuse) markReuse(w, view);
     view.memory = w.plan->hasBuffer() ? w.buffer.memory : w.array.memory;
@@ -278,7 +292,7 @@ class KernelEmitter {
 
   void fetch(Windowed& w) {
     fetchInside(l_, {w.array, w.buffer, w.starts},
-                w.plan->isPartial ? undefinedElement(b_, w.undefined, l_.options.poison) : nullptr);
+                w.plan->isPartial || w.overlaps ? undefinedElement(b_, w.undefined, l_.options.poison) : nullptr);
   }
 
   const KernelPackage& package_;

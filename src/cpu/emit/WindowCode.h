@@ -73,6 +73,14 @@ Reg overlapsArray(Lowering& l, const EmittedWindow& w, size_t d) {
   return l.b.CreateAnd(l.b.CreateICmpSGT(w.starts[d], before), l.b.CreateICmpSLT(w.starts[d], end));
 }
 
+/// The nearest position at which the whole block is inside the array, which is not smaller, in one dimension.
+template <class Lowering>
+Reg nearestInside(Lowering& l, const View& array, const Shape& bounds, Reg start, size_t d) {
+  Reg last = l.b.CreateSub(extent(l.b, array, d), l.index(bounds[d]));
+  Reg low = l.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, start, l.index(0));
+  return l.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, low, last);
+}
+
 /// The block of a partial window: in the array if it is inside, else in the buffer.
 inline View arrayOrBuffer(Builder& b, const EmittedWindow& w) {
   View view = slice(b, w.array, w.starts, w.window->bounds);

@@ -33,7 +33,8 @@ struct BlockPlan {
 
   // ---- windows
   bool isPartial = false;  ///< not every block is proved to be inside the array
-  /// Dimensions in which a block may be entirely outside the array, which ends the call.
+  /// Dimensions in which a block may be entirely outside the array: one of an input is undefined, one of an output ends
+  /// the call.
   std::vector<size_t> maybeOutside{};
   bool tracksBlock = false;  ///< the previous step's block is stored, so that only a different one is fetched
 
@@ -53,7 +54,7 @@ struct GridPlan {
 
 struct GridOptions {
   int sharedAxes = 0;
-  bool checkBlocks = true;  ///< a block outside its array ends the call
+  bool checkBlocks = true;  ///< blocks outside their array are found
 };
 
 tl::expected<GridPlan, Unsupported> planGrid(const KernelPackage&, const GridOptions&);

@@ -16,7 +16,7 @@ struct PlanOptions {
   int cores = 1;            ///< that share the call: block sizes depend on it
   bool sharesAxes = true;   ///< threads may share grid axes
   bool streams = true;      ///< results may be written with non-temporal stores
-  bool checkBlocks = true;  ///< a block outside its array ends the call
+  bool checkBlocks = true;  ///< blocks outside their array are found
   bool devices = false;     ///< other devices run the call at the same time, and rely on the order of its steps
 };
 

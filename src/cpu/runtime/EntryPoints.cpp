@@ -33,6 +33,12 @@ const std::byte* smaltiCpuReadOutside(void* context, const char* place, const st
                                                             static_cast<DType>(dtype));
 }
 
+const std::byte* smaltiCpuBlockOutside(void* context, int32_t operand, const ReadDimension* dimensions, int32_t rank,
+                                       int32_t dtype) {
+  return static_cast<KernelContext*>(context)->outside.block(operand, {dimensions, static_cast<size_t>(rank)},
+                                                             static_cast<DType>(dtype));
+}
+
 const DeviceMember& memberOf(void* context) { return static_cast<KernelContext*>(context)->member; }
 
 int32_t smaltiCpuDevice(void* context) { return memberOf(context).number; }
@@ -92,6 +98,7 @@ const RuntimeSymbol kRuntime[] = {{kInterpretSymbol, reinterpret_cast<void*>(&sm
                                   {kDmaWaitSymbol, reinterpret_cast<void*>(&smaltiCpuDmaWait)},
                                   {kDmaAccessSymbol, reinterpret_cast<void*>(&smaltiCpuDmaAccess)},
                                   {kReadOutsideSymbol, reinterpret_cast<void*>(&smaltiCpuReadOutside)},
+                                  {kBlockOutsideSymbol, reinterpret_cast<void*>(&smaltiCpuBlockOutside)},
                                   {kDeviceSymbol, reinterpret_cast<void*>(&smaltiCpuDevice)},
                                   {kPeerSymbol, reinterpret_cast<void*>(&smaltiCpuPeer)},
                                   {kPutSymbol, reinterpret_cast<void*>(&smaltiCpuPut)},

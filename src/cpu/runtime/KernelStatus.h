@@ -5,9 +5,10 @@
 
 namespace smalti::cpu {
 
-/// What a kernel's code reports. The results of `done` and `readOutside` are valid.
+/// What a kernel's code reports. The results of `done` and of negative ones are valid.
 enum class KernelStatus : int32_t {
-  readOutside = -1,  ///< of a GPU: as done, but scalars were loaded from outside their refs, which are undefined
+  blockReadOutside = -2,  ///< of a GPU: as done, but an input's index map gave a block outside its array: undefined
+  readOutside = -1,       ///< of a GPU: as done, but scalars were loaded from outside their refs, which are undefined
   done = 0,
   fault = 1,            ///< an access out of bounds, a wait that would block, or the like
   outside = 2,          ///< an index map gave a block outside its array

@@ -39,41 +39,58 @@ SourcePlace placeFrom(std::string_view text) {
 
 }  // namespace
 
-const std::byte* OutsideReads::read(const char* place, const std::byte* base, std::span<const ReadDimension> dims,
-                                    DType dtype) {
-  const int64_t element = storage_bytes(dtype);
-  const auto bytes = continues_ ? copyBytes(dims, element) : std::nullopt;
+std::byte* OutsideReads::memoryOf(Copy& copy, std::span<const ReadDimension> dims, DType dtype) const {
+  const auto bytes = continues_ ? copyBytes(dims, storage_bytes(dtype)) : std::nullopt;
   if (!bytes) return nullptr;
-  Copy& copy = copies_[place];
   if (copy.bytes < *bytes) {
     copy.memory.reset(static_cast<std::byte*>(std::calloc(1, static_cast<size_t>(*bytes))));
     copy.bytes = copy.memory ? *bytes : 0;
-    if (!copy.memory) return nullptr;
   }
+  return copy.memory.get();
+}
+
+const std::byte* OutsideReads::read(const char* place, const std::byte* base, std::span<const ReadDimension> dims,
+                                    DType dtype) {
+  std::byte* memory = memoryOf(copies_[place], dims, dtype);
+  if (memory) copyInside(memory, base, dims, dtype);
+  return memory;
+}
+
+const std::byte* OutsideReads::block(int operand, std::span<const ReadDimension> dims, DType dtype) {
+  Copy& copy = blocks_[operand];
+  const int64_t before = copy.bytes;
+  std::byte* memory = memoryOf(copy, dims, dtype);
+  if (copy.bytes > before) copyInside(memory, nullptr, dims, dtype);
+  return memory;
+}
+
+void OutsideReads::copyInside(std::byte* to, const std::byte* base, std::span<const ReadDimension> dims,
+                              DType dtype) const {
+  const int64_t element = storage_bytes(dtype);
   std::vector<int64_t> at(dims.size(), 0);
   while (true) {
-    int64_t from = 0, to = 0;
-    bool inside = true;
+    int64_t source = 0, target = 0;
+    bool inside = base != nullptr;
     for (size_t d = 0; d < dims.size(); ++d) {
       const int64_t index = dims[d].start + at[d] * dims[d].step;
       inside &= index >= 0 && index < dims[d].extent;
-      from += index * dims[d].stride;
-      to += at[d] * dims[d].step * dims[d].stride;
+      source += index * dims[d].stride;
+      target += at[d] * dims[d].step * dims[d].stride;
     }
-    std::byte* target = copy.memory.get() + to * element;
     if (inside)
-      std::memcpy(target, base + from * element, static_cast<size_t>(element));
+      std::memcpy(to + target * element, base + source * element, static_cast<size_t>(element));
     else
-      eval::poison(dtype, poison_, target, 1);
+      eval::poison(dtype, poison_, to + target * element, 1);
     size_t d = dims.size();
     while (d > 0 && ++at[d - 1] == dims[d - 1].size) at[--d] = 0;
-    if (d == 0) return copy.memory.get();
+    if (d == 0) return;
   }
 }
 
-std::vector<SourcePlace> OutsideReads::places() const {
-  std::vector<SourcePlace> all;
-  for (const auto& [text, copy] : copies_) all.push_back(placeFrom(text));
+ReadsOutsideRefs OutsideReads::seen() const {
+  ReadsOutsideRefs all;
+  for (const auto& [text, copy] : copies_) all.loads.push_back(placeFrom(text));
+  for (const auto& [operand, copy] : blocks_) all.blocks.push_back(operand);
   return all;
 }
 

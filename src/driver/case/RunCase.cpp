@@ -52,7 +52,7 @@ Result<CaseOutcome> tryCase(const std::string& folder, const Options& options, c
   if (!expected->empty()) compareResults(c, run->results, *expected, outcome);
   if (options.check && outcome.verdict != Verdict::fail)
     for (const Finding& f : outcome.findings) {
-      if (f.severity == Severity::note) continue;
+      if (f.severity != Severity::finding) continue;
       outcome.verdict = Verdict::fail;
       outcome.diagnostic = f.diagnostic;
       break;

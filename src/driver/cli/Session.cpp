@@ -120,7 +120,7 @@ std::string Session::diagnosticText(const Diagnostic& d, const std::string& kind
 }
 
 std::string Session::findingText(const Finding& finding, bool color) const {
-  std::string text = diagnosticText(finding.diagnostic, finding.severity == Severity::note ? "note" : "finding", color);
+  std::string text = diagnosticText(finding.diagnostic, std::string(name(finding.severity)), color);
   if (finding.count > 1) text += fmt::format("  seen: {} times\n", term::grouped(finding.count));
   return text;
 }

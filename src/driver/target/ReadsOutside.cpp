@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "driver/target/Alarm.h"
+#include "machine/pipeline/BlockOutside.h"
+#include "machine/runtime/Compiled.h"
 
 namespace smalti::driver {
 namespace {
@@ -18,14 +20,18 @@ constexpr double kLongest = 2;
 /// Instructions between two looks at the clock. An instruction on a large block takes milliseconds.
 constexpr int64_t kBetweenLooks = 64;
 
-Finding findingOf(std::string_view what, std::string_view kernel) {
-  return {{.code = "SM4010",
-           .message = fmt::format("out-of-bounds read{}: elements outside are undefined", what),
-           .place = {},
-           .where = {fmt::format("kernel '{}'", kernel)},
-           .need = {},
-           .have = {},
-           .help = "harmless if nothing uses those elements; otherwise clamp the index, which `smalti check` reports"}};
+Finding warning(Diagnostic d, const machine::CompiledKernel& kernel) {
+  d.where = {fmt::format("kernel '{}'", kernel.name)};
+  return {.diagnostic = std::move(d), .severity = Severity::warning};
+}
+
+Finding ofLoad(std::string_view what, SourcePlace place, const machine::CompiledKernel& kernel) {
+  return warning(
+      {.code = "SM4010",
+       .message = fmt::format("out-of-bounds read{}: elements outside are undefined", what),
+       .place = std::move(place),
+       .help = "harmless if nothing uses those elements; otherwise clamp the index, which `smalti check` reports"},
+      kernel);
 }
 
 bool isAmong(const std::vector<Finding>& findings, const SourcePlace& place) {
@@ -34,16 +40,23 @@ bool isAmong(const std::vector<Finding>& findings, const SourcePlace& place) {
 
 }  // namespace
 
-std::vector<Finding> readsOutside(const std::vector<SourcePlace>& places, std::string_view kernel) {
+std::vector<Finding> readsOutside(const cpu::ReadsOutsideRefs& seen, const machine::CompiledKernel& kernel) {
   std::vector<Finding> findings;
-  for (const SourcePlace& place : places) {
-    findings.push_back(findingOf("", kernel));
-    findings.back().diagnostic.place = place;
-  }
+  for (const SourcePlace& place : seen.loads) findings.push_back(ofLoad("", place, kernel));
+  for (const int operand : seen.blocks)
+    findings.push_back(
+        warning(machine::undefinedBlock(machine::blockOutside(kernel.operands[static_cast<size_t>(operand)])), kernel));
   return findings;
 }
 
-Finding scalarReadOutside(std::string_view kernel) { return findingOf(" of a scalar", kernel); }
+std::vector<Finding> readsOutside(cpu::KernelStatus end, const machine::CompiledKernel& kernel) {
+  if (end == cpu::KernelStatus::readOutside) return {ofLoad(" of a scalar", {}, kernel)};
+  if (end != cpu::KernelStatus::blockReadOutside) return {};
+  return {warning(machine::undefinedBlock({.code = "SM4111",
+                                           .message = "the index map of an input gives a block outside the array",
+                                           .help = "clamp the block index, which `smalti check` reports"}),
+                  kernel)};
+}
 
 std::vector<Finding> ReadsOutside::named(std::vector<Finding> unnamed, const machine::CompiledKernel& kernel,
                                          std::span<const std::vector<Array>> operands, const Contract& contract,
@@ -60,7 +73,7 @@ std::vector<Finding> ReadsOutside::named(std::vector<Finding> unnamed, const mac
   if (result) return std::move(result->findings);
   std::vector<Finding> findings;
   for (const Diagnostic& d : result.error().related)
-    if (d.code == "SM4010") findings.push_back({d});
+    if (d.code == "SM4010") findings.push_back({.diagnostic = d, .severity = Severity::warning});
   const bool nothingKnown = findings.empty();
   for (Finding& f : unnamed)
     if (nothingKnown || (f.diagnostic.place.known() && !isAmong(findings, f.diagnostic.place)))

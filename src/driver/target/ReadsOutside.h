@@ -1,4 +1,5 @@
-// Code goes on after loads that reach outside their refs; the machine names the elements.
+// Code goes on after loads that reach outside their refs, and with blocks of inputs outside their arrays; the machine
+// names the elements.
 #pragma once
 
 #include <atomic>
@@ -6,15 +7,17 @@
 #include <string_view>
 #include <vector>
 
+#include "cpu/Options.h"
+#include "cpu/runtime/KernelStatus.h"
 #include "driver/target/RunOptions.h"
 #include "machine/Machine.h"
 
 namespace smalti::driver {
 
-/// A finding for each of these places, without elements: native code does not know them.
-std::vector<Finding> readsOutside(const std::vector<SourcePlace>&, std::string_view kernel);
-/// Of code that knows only that there was such a read, of a scalar.
-Finding scalarReadOutside(std::string_view kernel);
+/// A warning for each of these, without elements: native code does not know them.
+std::vector<Finding> readsOutside(const cpu::ReadsOutsideRefs&, const machine::CompiledKernel&);
+/// Of a GPU's code that knows only whether there was a read of a scalar or a block.
+std::vector<Finding> readsOutside(cpu::KernelStatus, const machine::CompiledKernel&);
 
 /// The findings of one kernel's calls.
 class ReadsOutside {

@@ -195,9 +195,9 @@ void GpuLowering::require(Reg ok, KernelStatus otherwise) {
   b.SetInsertPoint(next);
 }
 
-void GpuLowering::noteReadOutside() {
+void GpuLowering::note(KernelStatus end) {
   const auto status = [&](KernelStatus s) { return b.getInt32(static_cast<uint32_t>(s)); };
-  b.CreateAtomicCmpXchg(kernelStatus, status(KernelStatus::done), status(KernelStatus::readOutside), llvm::Align(4),
+  b.CreateAtomicCmpXchg(kernelStatus, status(KernelStatus::done), status(end), llvm::Align(4),
                         llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
 }
 

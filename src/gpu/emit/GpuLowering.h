@@ -197,8 +197,8 @@ class GpuLowering {
   // ---- control
   /// Ends the call with `otherwise` unless `ok`, which is the same in all threads, is true.
   void require(Reg ok, KernelStatus otherwise = KernelStatus::fault);
-  /// Notes KernelStatus::readOutside, unless the call has ended otherwise.
-  void noteReadOutside();
+  /// Notes how the call ended, unless it has ended otherwise.
+  void note(KernelStatus end);
   void loop(Reg begin, Reg end, Reg step, const std::function<void(Reg)>& body);
   /// A loop that carries registers.
   std::vector<Reg> carry(Reg begin, Reg end, Reg step, std::vector<Reg> start,

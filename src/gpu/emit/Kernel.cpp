@@ -455,7 +455,17 @@ class DeviceKernelEmitter final : StreamSource {
     if (!starts) return tl::unexpected(std::move(starts.error()));
     w.starts = std::move(*starts);
     w.whole = cpu::isWholeBlock(l_, w);
-    for (const size_t d : w.plan->maybeOutside) l_.require(cpu::overlapsArray(l_, w, d), KernelStatus::outside);
+    const std::vector<size_t>& checked = w.plan->maybeOutside;
+    Reg overlaps = b_.getTrue();
+    for (const size_t d : checked) overlaps = b_.CreateAnd(overlaps, cpu::overlapsArray(l_, w, d));
+    if (w.plan->isOutput) {
+      if (!checked.empty()) l_.require(overlaps, KernelStatus::outside);
+      return {};
+    }
+    if (!checked.empty()) l_.when(b_.CreateNot(overlaps), [&] { l_.note(KernelStatus::blockReadOutside); });
+    // What is outside is undefined: another block, where no buffer keeps the elements.
+    if (!w.plan->isPartial)
+      for (const size_t d : checked) w.starts[d] = cpu::nearestInside(l_, w.array, w.window->bounds, w.starts[d], d);
     return {};
   }
 

@@ -47,7 +47,7 @@ inline constexpr uint64_t kArrayAlignment = 16;
 struct EmitOptions {
   const Architecture& architecture;
   eval::Poison poison = eval::Poison::intMin;
-  bool checkBlocks = true;   ///< a block outside its array ends the call
+  bool checkBlocks = true;   ///< blocks outside their array are found
   unsigned globalSpace = 0;  ///< LLVM address space of arrays and constants
   bool mapsByValue = false;  ///< tensor maps are passed by value, not by a pointer
 };

@@ -1,4 +1,5 @@
 // Copies of a stream: by all threads, or by an additional one.
+#include "cpu/emit/WindowCode.h"
 #include "gpu/emit/Stream.h"
 
 namespace smalti::gpu {
@@ -95,11 +96,8 @@ void Stream::lookUpConditions() {
 
 /// The address of a block, or of the nearest one inside the array. With TMA, elements outside the array are 0 instead.
 Reg Stream::addressInside(size_t block, std::vector<Reg> starts) {
-  for (const size_t d : l_.plan.grid.blocks[block].maybeOutside) {
-    Reg last = b_.CreateSub(cpu::extent(b_, source_.array(block), d), l_.index(source_.bounds(block)[d]));
-    starts[d] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, starts[d], l_.index(0));
-    starts[d] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, starts[d], last);
-  }
+  for (const size_t d : l_.plan.grid.blocks[block].maybeOutside)
+    starts[d] = cpu::nearestInside(l_, source_.array(block), source_.bounds(block), starts[d], d);
   return cpu::elementPointer(b_, source_.array(block), starts);
 }
 

@@ -25,6 +25,7 @@ constexpr const char* kBeginning =
  * ended      CUdeviceptr: an int32_t that is 0 before; after: 0 done, 1 an access out of bounds or the like, 2 a block
  *            outside its array, 3 more iterations than allowed. The results are valid only if it is 0, or
  *            -1: scalars were loaded from outside of a ref, which are undefined
+ *            -2: an index map gave a block of an input outside its array, which is undefined
  * points     long long: {0}_points()
  * iterations long long: the most iterations of loops in a block
  * blocks     from 1 to points: as many as the GPU runs at once, cuOccupancyMaxActiveBlocksPerMultiprocessor{5} */

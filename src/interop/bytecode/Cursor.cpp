@@ -1,9 +1,10 @@
 #include "interop/bytecode/Cursor.h"
 
-#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
+
+#include "base/Text.h"
 
 namespace smalti::interop::bytecode {
 
@@ -30,8 +31,7 @@ Diagnostic ReadState::take() { return std::move(*failure_); }
 
 void ReadState::setProducer(std::string_view producer) {
   constexpr size_t kShown = 48;
-  producer_.assign(producer.substr(0, kShown));
-  std::replace_if(producer_.begin(), producer_.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
+  producer_ = printable(producer.substr(0, kShown));
 }
 
 void Cursor::fail(const char* code, std::string message, std::string need, std::string have, std::string help) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Text.h"
 #include "interop/Limits.h"
 
 namespace smalti::interop::stablehlo {
@@ -39,11 +40,8 @@ std::string Source::quote(size_t offset) const {
   offset = std::clamp(offset, lineBegin, lineEnd);
   const size_t begin = offset - lineBegin > kBefore ? offset - kBefore : lineBegin;
   const size_t end = std::min(lineEnd, offset + kAfter);
-  std::string quoted =
-      fmt::format("{}{}{}", begin > lineBegin ? "…" : "", text_.substr(begin, end - begin), end < lineEnd ? "…" : "");
-  for (char& c : quoted)
-    if (static_cast<unsigned char>(c) < 0x20) c = '?';
-  return quoted;
+  return fmt::format("{}{}{}", begin > lineBegin ? "…" : "", printable(text_.substr(begin, end - begin)),
+                     end < lineEnd ? "…" : "");
 }
 
 bool Cursor::error(Diagnostic d, std::optional<size_t> offset) {

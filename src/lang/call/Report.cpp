@@ -14,7 +14,7 @@ std::vector<Array> printAndTakeResults(RunReport&& report) {
     for (Finding& finding : report.findings) {
       showSource(finding.diagnostic);
       std::string text = finding.diagnostic.str();
-      if (finding.severity == Severity::note) text.replace(0, std::strlen("error"), "note");
+      if (finding.severity != Severity::finding) text.replace(0, std::strlen("error"), name(finding.severity));
       std::fprintf(stderr, "%s\n", text.c_str());
     }
   }

@@ -13,7 +13,8 @@ void Findings::add(Diagnostic d, Severity severity) {
 }
 
 int64_t countMistakes(const std::vector<Finding>& findings) {
-  return std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.severity != Severity::note; });
+  return std::count_if(findings.begin(), findings.end(),
+                       [](const Finding& f) { return f.severity == Severity::finding; });
 }
 
 }  // namespace smalti::machine

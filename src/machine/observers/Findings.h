@@ -20,7 +20,7 @@ class Findings {
   std::vector<Finding> findings_;
 };
 
-/// The number of findings that are not notes.
+/// The number of findings that are neither warnings nor notes.
 int64_t countMistakes(const std::vector<Finding>&);
 
 }  // namespace smalti::machine

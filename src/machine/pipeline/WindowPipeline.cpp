@@ -1,9 +1,9 @@
 #include "machine/pipeline/WindowPipeline.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/memory/KernelStorage.h"
+#include "machine/pipeline/BlockOutside.h"
 #include "machine/runtime/Compiled.h"
 
 namespace smalti::machine {
@@ -32,24 +32,6 @@ struct WindowPipeline::Slot {
   bool changed = false;   ///< the step shows another block than the one before
 };
 
-namespace {
-
-Diagnostic outsideArray(const OperandPlan& plan, const BlockGeometry& geometry, std::span<const int64_t> block) {
-  std::vector<std::string> range;
-  for (size_t d = 0; d < block.size(); ++d) {
-    const int64_t at = geometry.start(block, d);
-    range.push_back(fmt::format("{}:{}", at, at + plan.window->bounds[d]));
-  }
-  return {.code = "SM4111",
-          .message = fmt::format("the index map of {} gives a block outside the array", plan.name),
-          .place = plan.mapPlace,
-          .need = fmt::format("at least one element of every block inside {}", plan.array.str()),
-          .have = fmt::format("block index ({}), elements [{}]", fmt::join(block, ", "), fmt::join(range, ", ")),
-          .help = "clamp the block index in the index map, or make the grid smaller"};
-}
-
-}  // namespace
-
 WindowPipeline::WindowPipeline(Environment environment) : environment_(std::move(environment)) {}
 WindowPipeline::~WindowPipeline() = default;
 
@@ -72,7 +54,7 @@ Status WindowPipeline::advance(Slot& slot, Core& core, std::span<const int32_t> 
 }
 
 void WindowPipeline::fetch(Slot& slot, Core& core) {
-  if (!slot.region.full && !environment_.staleEdges) slot.copy.makeUndefined();
+  if (slot.region.empty || (!slot.region.full && !environment_.staleEdges)) slot.copy.makeUndefined();
   slot.copy.fetch(slot.region);
   ++environment_.statistics->windowFetches;
   if (Observer* o = core.observer()) {
@@ -122,7 +104,8 @@ Status WindowPipeline::beginStep(Core& core, std::span<const int32_t> step, std:
     if (slot->changed) {
       slot->block = slot->nextBlock;
       if (environment_.outside && slot->geometry.outside(slot->block))
-        environment_.outside(core.actor(), outsideArray(*slot->plan, slot->geometry, slot->block));
+        environment_.outside(core.actor(), blockOutside(*slot->plan, slot->geometry, slot->block),
+                             slot->plan->isOutput);
       slot->geometry.place(slot->block, slot->region);
     }
     visit(*slot, core);

@@ -31,8 +31,9 @@ class WindowPipeline {
     Poison poison = Poison::intMin;
     bool staleEdges = true;
     RunStatistics* statistics = nullptr;
-    /// Called for blocks with no element in the array (S-B6), of which nothing is copied. May be empty.
-    std::function<void(const Actor&, Diagnostic)> outside = {};
+    /// Called for blocks with no element in the array (S-B6), of which nothing is copied: those of inputs are
+    /// undefined. May be empty.
+    std::function<void(const Actor&, Diagnostic, bool isOutput)> outside = {};
   };
   explicit WindowPipeline(Environment);
   ~WindowPipeline();

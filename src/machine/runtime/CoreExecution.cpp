@@ -1,6 +1,9 @@
 #include "machine/runtime/CoreExecution.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "machine/pipeline/BlockOutside.h"
 
 namespace smalti::machine {
 namespace {
@@ -11,11 +14,15 @@ PipelineContract contractOf(const MachineOptions& options) {
 }
 
 /// Blocks outside their array go to the findings; interpret=True clamps them.
-std::function<void(const Actor&, Diagnostic)> outsideReporter(Runtime& runtime) {
+std::function<void(const Actor&, Diagnostic, bool)> outsideReporter(Runtime& runtime) {
   if (!runtime.options.checkBounds || runtime.options.semantics == Semantics::hlo) return {};
-  return [&runtime](const Actor& actor, Diagnostic d) {
+  return [&runtime](const Actor& actor, Diagnostic d, bool isOutput) {
     d.where = runtime.context(actor);
-    runtime.findings.add(std::move(d));
+    const bool goesOn = !isOutput && runtime.options.readsOutsideGoOn;
+    if (goesOn)
+      runtime.findings.add(undefinedBlock(std::move(d)), Severity::warning);
+    else
+      runtime.findings.add(std::move(d));
   };
 }
 

@@ -48,7 +48,7 @@ bool CoreExecution::continuesAfter(Diagnostic readOutside) {
   if (!runtime_.options.readsOutsideGoOn) return false;
   if (!runtime_.options.checkBounds || unseen_) return true;
   readOutside.where = runtime_.context(actor_);
-  runtime_.findings.add(std::move(readOutside));
+  runtime_.findings.add(std::move(readOutside), Severity::warning);
   return true;
 }
 

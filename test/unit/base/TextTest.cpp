@@ -26,9 +26,10 @@ TEST(Text, ControlCharactersAndWhatIsNotUtf8AreEscaped) {
            {"red \x1b[31m", "red \\x1b[31m"},
            {"a\nb\tc\rd\x7f", "a\\x0ab\\x09c\\x0dd\\x7f"},
            {"\0"sv, "\\x00"},
-           {"\xc2\x9b[31m", "\\xc2\\x9b[31m"},             // C1: CSI in one character
-           {"\xff\xfe", "\\xff\\xfe"},                     // in no UTF-8
-           {"\xc3", "\\xc3"},                              // cut off
+           {"\xc2\x9b[31m", "\\xc2\\x9b[31m"},                                             // C1: CSI in one character
+           {"a\u2028b\u202Ec\u2067", "a\\xe2\\x80\\xa8b\\xe2\\x80\\xaec\\xe2\\x81\\xa7"},  // lines, direction
+           {"\xff\xfe", "\\xff\\xfe"},                                                     // in no UTF-8
+           {"\xc3", "\\xc3"},                                                              // cut off
            {"\xc3(", "\\xc3("},                            // a byte that does not continue
            {"\xc0\xaf", "\\xc0\\xaf"},                     // overlong
            {"\xe0\x80\xaf", "\\xe0\\x80\\xaf"},            // overlong

@@ -99,7 +99,9 @@ TEST_F(Lifetime, OtherThreadsMayEndTheProgram) { EXPECT_EXIT(endByAnotherThread(
 std::string atThreadEnd(const std::function<std::string()>& use, bool useBefore) {
   std::string code;
   std::thread([&] {
-    if (useBefore) EXPECT_EQ(use(), "");
+    if (useBefore) {
+      EXPECT_EQ(use(), "");
+    }
     thread_local Late late;
     late.work = [&] { code = use(); };
     EXPECT_EQ(use(), "");

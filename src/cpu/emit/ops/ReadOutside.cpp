@@ -1,5 +1,7 @@
 #include "cpu/emit/ops/ReadOutside.h"
 
+#include <utility>
+
 #include "cpu/runtime/OutsideReads.h"
 #include "ir/KernelPackage.h"
 #include "llvm/IR/MDBuilder.h"
@@ -34,21 +36,28 @@ llvm::SmallVector<Dimension, 4> dimensionsOf(NativeLowering& l, const View& ref,
   return dims;
 }
 
-/// The run-time function's result, where `b` inserts. `first`: where memory on the stack is allocated.
-Reg callReadOutside(Builder& b, Builder first, llvm::Module& module, Reg context, Reg place, Reg ref,
-                    llvm::ArrayRef<Dimension> dims, DType dtype) {
+Reg number(Builder& b, auto n) { return b.getInt32(static_cast<uint32_t>(n)); }
+
+/// The address of ReadDimensions. `first`: where memory on the stack is allocated.
+Reg storeDimensions(Builder& b, Builder&& first, llvm::ArrayRef<Dimension> dims) {
   constexpr size_t kNumbers = sizeof(ReadDimension) / sizeof(int64_t);
   Reg memory = first.CreateAlloca(llvm::ArrayType::get(b.getInt64Ty(), kNumbers * dims.size()));
   uint64_t at = 0;
   for (const Dimension& d : dims)
     for (Reg number : {d.start, d.size, d.step, d.stride, d.extent})
       b.CreateStore(number, b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), memory, at++));
+  return memory;
+}
+
+/// The run-time function's result, where `b` inserts. `first`: where memory on the stack is allocated.
+Reg callReadOutside(Builder& b, Builder first, llvm::Module& module, Reg context, Reg place, Reg ref,
+                    llvm::ArrayRef<Dimension> dims, DType dtype) {
+  Reg memory = storeDimensions(b, std::move(first), dims);
   auto* pointer = b.getPtrTy();
   auto callee = module.getOrInsertFunction(
       kReadOutsideSymbol,
       llvm::FunctionType::get(pointer, {pointer, pointer, pointer, pointer, b.getInt32Ty(), b.getInt32Ty()}, false));
-  auto number = [&](auto n) { return b.getInt32(static_cast<uint32_t>(n)); };
-  return b.CreateCall(callee, {context, place, ref, memory, number(dims.size()), number(dtype)});
+  return b.CreateCall(callee, {context, place, ref, memory, number(b, dims.size()), number(b, dtype)});
 }
 
 Builder atEntry(llvm::Function& f) { return {&f.getEntryBlock(), f.getEntryBlock().begin()}; }
@@ -152,6 +161,25 @@ llvm::Function* loadFunction(NativeLowering& l, const Signature& signature) {
   return function;
 }
 
+/// `base` if it is `inside`, else the address from `call`, or the call ends `otherwise` if that is null.
+Reg unlessOutside(NativeLowering& l, Reg inside, Reg base, KernelStatus otherwise, llvm::function_ref<Reg()> call) {
+  Builder& b = l.b;
+  auto* before = b.GetInsertBlock();
+  auto* outside = llvm::BasicBlock::Create(b.getContext(), "outside", l.function);
+  auto* on = llvm::BasicBlock::Create(b.getContext(), "inside", l.function);
+  b.CreateCondBr(inside, on, outside, llvm::MDBuilder(b.getContext()).createBranchWeights(1 << 20, 1));
+  b.SetInsertPoint(outside);
+  Reg elsewhere = call();
+  l.require(b.CreateIsNotNull(elsewhere), otherwise);
+  auto* after = b.GetInsertBlock();
+  b.CreateBr(on);
+  b.SetInsertPoint(on);
+  auto* from = b.CreatePHI(b.getPtrTy(), 2);
+  from->addIncoming(base, before);
+  from->addIncoming(elsewhere, after);
+  return from;
+}
+
 }  // namespace
 
 Reg loadedFrom(NativeLowering& l, mlir::Operation& op, const View& ref, const LoadBounds& load, Reg inside, Reg base) {
@@ -170,20 +198,9 @@ Reg loadedFrom(NativeLowering& l, mlir::Operation& op, const View& ref, const Lo
     l.require(b.CreateIsNotNull(from));
     return from;
   }
-  auto* before = b.GetInsertBlock();
-  auto* outside = llvm::BasicBlock::Create(b.getContext(), "outside", l.function);
-  auto* on = llvm::BasicBlock::Create(b.getContext(), "inside", l.function);
-  b.CreateCondBr(inside, on, outside, llvm::MDBuilder(b.getContext()).createBranchWeights(1 << 20, 1));
-  b.SetInsertPoint(outside);
-  Reg copy = callReadOutside(b, atEntry(*l.function), l.module, l.context, place, ref.base, dims, ref.dtype);
-  l.require(b.CreateIsNotNull(copy));
-  auto* after = b.GetInsertBlock();
-  b.CreateBr(on);
-  b.SetInsertPoint(on);
-  auto* from = b.CreatePHI(b.getPtrTy(), 2);
-  from->addIncoming(base, before);
-  from->addIncoming(copy, after);
-  return from;
+  return unlessOutside(l, inside, base, KernelStatus::fault, [&] {
+    return callReadOutside(b, atEntry(*l.function), l.module, l.context, place, ref.base, dims, ref.dtype);
+  });
 }
 
 bool inlineInsideLoads(llvm::Module& module) {
@@ -209,12 +226,30 @@ bool inlineInsideLoads(llvm::Module& module) {
   return changed;
 }
 
+Reg inputBlockFrom(NativeLowering& l, int operand, const View& block, DType undefined, Reg inside, bool hasBuffer) {
+  Builder& b = l.b;
+  llvm::SmallVector<Dimension, 4> dims;
+  for (size_t d = 0; d < block.shape.size() && !hasBuffer; ++d)
+    dims.push_back({l.index(0), l.index(block.shape[d]), l.index(1), block.strides[d], l.index(0)});
+  Reg elsewhere = unlessOutside(l, inside, block.base, KernelStatus::outside, [&] {
+    Reg memory = storeDimensions(b, atEntry(*l.function), dims);
+    auto* pointer = b.getPtrTy();
+    auto callee = l.module.getOrInsertFunction(
+        kBlockOutsideSymbol,
+        llvm::FunctionType::get(pointer, {pointer, b.getInt32Ty(), pointer, b.getInt32Ty(), b.getInt32Ty()}, false));
+    return b.CreateCall(callee, {l.context, number(b, operand), memory, number(b, dims.size()), number(b, undefined)});
+  });
+  return hasBuffer ? block.base : elsewhere;
+}
+
 void endAtOutsideReads(llvm::Module& module) {
-  llvm::Function* function = module.getFunction(kReadOutsideSymbol);
-  if (!function) return;
-  function->setLinkage(llvm::GlobalValue::InternalLinkage);
-  Builder b(llvm::BasicBlock::Create(module.getContext(), "", function));
-  b.CreateRet(llvm::ConstantPointerNull::get(b.getPtrTy()));
+  for (const char* symbol : {kReadOutsideSymbol, kBlockOutsideSymbol}) {
+    llvm::Function* function = module.getFunction(symbol);
+    if (!function) continue;
+    function->setLinkage(llvm::GlobalValue::InternalLinkage);
+    Builder b(llvm::BasicBlock::Create(module.getContext(), "", function));
+    b.CreateRet(llvm::ConstantPointerNull::get(b.getPtrTy()));
+  }
 }
 
 }  // namespace smalti::cpu

@@ -1,4 +1,5 @@
-// Loads that reach outside their ref: the call ends with a fault, or continues with undefined elements.
+// Loads that reach outside their ref, and blocks of inputs outside their array: the call ends, or continues with
+// undefined elements.
 #pragma once
 
 #include <span>
@@ -21,5 +22,10 @@ Reg loadedFrom(NativeLowering&, mlir::Operation&, const View& ref, const LoadBou
 bool inlineInsideLoads(llvm::Module&);
 /// Code without run-time functions (exported objects) ends the call.
 void endAtOutsideReads(llvm::Module&);
+
+/// Where a block of an input begins: `base` if it is `inside` the array (i1), else undefined memory with `block`'s
+/// strides, or the call ends with KernelStatus::outside. `hasBuffer`: the block is copied to a buffer, and `base` is
+/// returned. `undefined`: the dtype with the signedness of what is undefined.
+Reg inputBlockFrom(NativeLowering&, int operand, const View& block, DType undefined, Reg inside, bool hasBuffer);
 
 }  // namespace smalti::cpu

@@ -74,7 +74,7 @@ class CpuKernel : public TargetKernel {
     std::vector<std::vector<Array>> kept;
     if (checked) kept.assign(operands.begin(), operands.end());
     const bool inPlace = !checked && overwritesOperands(operands, into);
-    std::vector<SourcePlace> outsideReads;
+    cpu::ReadsOutsideRefs outsideReads;
     cpu::CallOptions options = callOptions(settings);
     if (native && contract_.readsOutsideGoOn) options.outsideReads = &outsideReads;
     if (together) {
@@ -136,10 +136,10 @@ class CpuKernel : public TargetKernel {
   }
 
   /// Of a call in which native code has gone on; the machine repeats it only if the operands are still intact.
-  std::vector<Finding> outside(const std::vector<SourcePlace>& places, std::span<const std::vector<Array>> operands,
+  std::vector<Finding> outside(const cpu::ReadsOutsideRefs& seen, std::span<const std::vector<Array>> operands,
                                const ExecuteSettings& settings, bool intact) const {
-    if (places.empty() || !intact) return readsOutside(places, machine_->name);
-    return outside_.named(readsOutside(places, machine_->name), *machine_, operands, contract_, settings);
+    if (seen.empty() || !intact) return readsOutside(seen, *machine_);
+    return outside_.named(readsOutside(seen, *machine_), *machine_, operands, contract_, settings);
   }
 
   /// The machine runs a call again that ended with a fault, to report the error. Its results are invalid if native code

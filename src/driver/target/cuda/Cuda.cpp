@@ -26,7 +26,7 @@ class OnGpu : public TargetKernel {
                                     std::span<Array>) const override {
     if (!code_ || settings.needsMachine()) return runMachine(operands, settings);
     machine::KernelResult all;
-    bool readsOutside = false;
+    std::vector<Finding> outside;  // the first kind on any device
     for (size_t device = 0; device < operands.size(); ++device) {
       if (Status ok = machine::checkOperands(*machine_, operands[device]); !ok) return fail(std::move(ok.error()));
       if (Status ok = machine::checkGridSteps(*machine_, operands[device], settings.stepLimit); !ok)
@@ -34,14 +34,13 @@ class OnGpu : public TargetKernel {
       auto result = code_->call(operands[device],
                                 {.stepLimit = settings.stepLimit, .memoryLimitBytes = settings.memoryLimitBytes});
       if (!result) return fail(std::move(result.error()));
-      readsOutside |= result->end == cpu::KernelStatus::readOutside;
+      if (outside.empty()) outside = readsOutside(result->end, *machine_);
       if (!resultsAreFinal(result->end, contract_)) return runMachine(operands, settings);
       if (!cpu::removeShadows(result->results, shadowResults_)) return runMachine(operands, settings);
       keepLog(result->log, device, settings, all);
       all.results.push_back(std::move(result->results));
     }
-    if (readsOutside)
-      all.findings = outside_.named({scalarReadOutside(machine_->name)}, *machine_, operands, contract_, settings);
+    if (!outside.empty()) all.findings = outside_.named(std::move(outside), *machine_, operands, contract_, settings);
     return all;
   }
 

@@ -33,7 +33,7 @@ class CudaHostKernel : public TargetKernel {
                                     std::span<Array>) const override {
     if (!code_ || settings.needsMachine()) return runMachine(operands, settings);
     machine::KernelResult all;
-    bool readsOutside = false;
+    std::vector<Finding> outside;  // the first kind on any device
     // A further owner, so that no result takes the memory of an operand: the machine may have to run the call again.
     const std::vector<std::vector<Array>> kept(operands.begin(), operands.end());
     for (size_t device = 0; device < operands.size(); ++device) {
@@ -46,7 +46,7 @@ class CudaHostKernel : public TargetKernel {
                                                    .stop = settings.stop,
                                                    .watcher = watcher_.get()});
       if (!result) return fail(std::move(result.error()));
-      readsOutside |= result->end == cpu::KernelStatus::readOutside;
+      if (outside.empty()) outside = readsOutside(result->end, *machine_);
       if (!resultsAreFinal(result->end, contract_)) {
         if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
         return runMachine(operands, settings);
@@ -55,8 +55,7 @@ class CudaHostKernel : public TargetKernel {
       keepLog(result->log, device, settings, all);
       all.results.push_back(std::move(result->results));
     }
-    if (readsOutside)
-      all.findings = outside_.named({scalarReadOutside(machine_->name)}, *machine_, operands, contract_, settings);
+    if (!outside.empty()) all.findings = outside_.named(std::move(outside), *machine_, operands, contract_, settings);
     return all;
   }
 

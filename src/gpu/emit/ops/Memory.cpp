@@ -139,7 +139,7 @@ NativeResult lowerScalarLoad(GpuLowering& l, mlir::Operation& op) {
   inside = b.GetInsertBlock();
   b.CreateBr(after);
   b.SetInsertPoint(outside);
-  l.noteReadOutside();
+  l.note(KernelStatus::readOutside);
   b.CreateBr(after);
   b.SetInsertPoint(after);
   if (isDead) return {};

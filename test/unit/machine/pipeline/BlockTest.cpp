@@ -86,7 +86,16 @@ TEST(Blocks, SB6_ABlockWithNothingInRangeIsFound) {
             "  need: at least one element of every block inside f32[4,4]\n"
             "  have: block index (2, 0), elements [4:6, 0:4]\n"
             "  help: clamp the block index in the index map, or make the grid smaller\n");
+  EXPECT_EQ(r->findings[0].severity, Severity::finding);
   MachineOptions unchecked;
+  unchecked.readsOutsideGoOn = true;
+  r = runOn(k, {{counting({4, 4})}}, unchecked);
+  EXPECT_EQ(r->findings[0].severity, Severity::warning);
+  EXPECT_EQ(
+      r->findings[0].diagnostic.help,
+      "harmless if nothing uses the block, which is undefined; otherwise clamp the block index in the index map, or "
+      "make the grid smaller");
+  EXPECT_TRUE(std::isnan(floats(r->results[0][0])[31]));
   unchecked.checkBounds = false;
   EXPECT_TRUE(runOn(k, {{counting({4, 4})}}, unchecked)->findings.empty());
 }

@@ -33,7 +33,7 @@ TEST(OutsideReads, WhatLiesInsideIsRead) {
   EXPECT_EQ(floatsAt(copy)[3], 1);             // row 0, column 1
   EXPECT_TRUE(std::isnan(floatsAt(copy)[5]));  // column 3
   EXPECT_EQ(floatsAt(copy)[6], 4);             // row 1, column 1
-  EXPECT_THAT(reads.places(), ElementsAre(SourcePlace{"a.py", 3, 4}));
+  EXPECT_THAT(reads.seen().loads, ElementsAre(SourcePlace{"a.py", 3, 4}));
 }
 
 TEST(OutsideReads, CopiesThatWouldBeTooLargeAreRefused) {
@@ -64,11 +64,11 @@ TEST(OutsideReads, ACallContinuesIfRequested) {
     bool fault = false;
     ASSERT_TRUE(code->call(operands, 1, fault));
     EXPECT_EQ(fault, start != 8);
-    std::vector<SourcePlace> places;
+    ReadsOutsideRefs outside;
     fault = false;
-    const auto results = code->call(operands, {}, {.threads = 1, .outsideReads = &places}, fault);
+    const auto results = code->call(operands, {}, {.threads = 1, .outsideReads = &outside}, fault);
     ASSERT_TRUE(results && !fault) << start;
-    EXPECT_EQ(places.size(), start == 8 ? 0U : 1U);
+    EXPECT_EQ(outside.loads.size(), start == 8 ? 0U : 1U);
     for (int64_t row = 0; row < 8; ++row) {
       const float got = results->front().as<float>()[row * 128 + 5];
       const int64_t from = start + row;
@@ -116,11 +116,11 @@ TEST(OutsideReads, ManyLoadsAreCheckedLikeFew) {
       bool fault = false;
       ASSERT_TRUE(code->call(operands, 1, fault));
       EXPECT_EQ(fault, !isInside) << rows << " from " << start;
-      std::vector<SourcePlace> places;
+      ReadsOutsideRefs outside;
       fault = false;
-      const auto results = code->call(operands, {}, {.threads = 1, .outsideReads = &places}, fault);
+      const auto results = code->call(operands, {}, {.threads = 1, .outsideReads = &outside}, fault);
       ASSERT_TRUE(results && !fault) << rows << " from " << start;
-      EXPECT_EQ(places.empty(), isInside);
+      EXPECT_EQ(outside.empty(), isInside);
       for (int64_t column = 0; column < 128; ++column) {
         float sum = 0;
         for (int64_t row = start; row < start + rows; ++row)
