@@ -201,6 +201,24 @@ def test_a_block_outside_its_array_is_undefined(tmp_path, shape, dtype):
             assert np.isnan(results["cpu"][whole]).all()
 
 
+@pytest.mark.parametrize("target", ["interpret", "cpu", "cuda-host", "cuda-host:sm_80"])
+@pytest.mark.parametrize("columns", [128, 256])
+def test_what_a_kernel_writes_to_a_block_outside_is_in_no_other_block(run, tmp_path, columns, target):
+    """Kernels may use windows of inputs as scratch. The first step's block is outside, the second's is the nearest one."""
+    def kernel(x_ref, o_ref):
+        x_ref[...] = 2 * x_ref[...]
+        o_ref[...] = jnp.where(pl.program_id(0) > 0, x_ref[...], 0.)
+
+    x = np.arange(16 * columns, dtype=np.float32).reshape(16, columns)
+    call = pl.pallas_call(kernel, grid=(3,), in_specs=[pl.BlockSpec((8, 128), lambda i: (i - 1, 0))],
+                          out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)), out_shape=jax.ShapeDtypeStruct((24, 128), x.dtype))
+    (tmp_path / "kernel.mlir").write_text(jax.export.export(jax.jit(call), platforms=["tpu"])(x).mlir_module())
+    np.save(tmp_path / "x.npy", x)
+    done = run("run", "--out", ".", "--target", target)
+    assert done.returncode == 0 and "warning[SM4111]" in done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out0.npy"), np.concatenate([np.zeros((8, 128)), 2 * x[:, :128]]))
+
+
 def test_outputs_outside_their_array_are_mistakes(run, tmp_path):
     def kernel(x_ref, o_ref):
         o_ref[...] = x_ref[...]

@@ -463,8 +463,8 @@ class DeviceKernelEmitter final : StreamSource {
       return {};
     }
     if (!checked.empty()) l_.when(b_.CreateNot(overlaps), [&] { l_.note(KernelStatus::blockReadOutside); });
-    // What is outside is undefined: another block, where no buffer keeps the elements.
-    if (!w.plan->isPartial)
+    // What is outside is undefined: another block, where there is no buffer.
+    if (!w.plan->hasBuffer())
       for (const size_t d : checked) w.starts[d] = cpu::nearestInside(l_, w.array, w.window->bounds, w.starts[d], d);
     return {};
   }
@@ -519,7 +519,9 @@ class DeviceKernelEmitter final : StreamSource {
   }
 
   void fetch(Windowed& w) {
-    fetchInside(l_, edge(w), w.plan->isPartial ? cpu::undefinedElement(b_, w.undefined, l_.poison) : nullptr);
+    fetchInside(l_, edge(w),
+                w.plan->isPartial || !w.plan->maybeOutside.empty() ? cpu::undefinedElement(b_, w.undefined, l_.poison)
+                                                                   : nullptr);
   }
 
   const KernelPackage& package_;
