@@ -4,8 +4,7 @@
 #include <charconv>
 
 #include "driver/target/Code.h"
-#include "driver/target/KeepLog.h"
-#include "driver/target/ReadsOutside.h"
+#include "driver/target/cuda/DeviceCode.h"
 #include "gpu/CheckedPackage.h"
 #include "gpu/driver/CudaKernel.h"
 #include "gpu/ptx/CachedPtx.h"
@@ -15,51 +14,17 @@
 namespace smalti::driver {
 namespace {
 
-/// Runs calls on the GPU; the machine reports the error of a call that ended early.
-class OnGpu : public TargetKernel {
- public:
-  OnGpu(std::shared_ptr<const machine::CompiledKernel> machine, const Contract& contract,
-        std::shared_ptr<const gpu::CudaKernel> code, size_t shadowResults)
-      : machine_(std::move(machine)), contract_(contract), code_(std::move(code)), shadowResults_(shadowResults) {}
-
-  Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
-                                    std::span<Array>) const override {
-    if (!code_ || settings.needsMachine()) return runMachine(operands, settings);
-    machine::KernelResult all;
-    std::vector<Finding> outside;  // the first kind on any device
-    for (size_t device = 0; device < operands.size(); ++device) {
-      if (Status ok = machine::checkOperands(*machine_, operands[device]); !ok) return fail(std::move(ok.error()));
-      if (Status ok = machine::checkGridSteps(*machine_, operands[device], settings.stepLimit); !ok)
-        return fail(std::move(ok.error()));
-      auto result = code_->call(operands[device],
-                                {.stepLimit = settings.stepLimit, .memoryLimitBytes = settings.memoryLimitBytes});
-      if (!result) return fail(std::move(result.error()));
-      if (outside.empty()) outside = readsOutside(result->end, *machine_);
-      if (!resultsAreFinal(result->end, contract_)) return runMachine(operands, settings);
-      if (!cpu::removeShadows(result->results, shadowResults_)) return runMachine(operands, settings);
-      keepLog(result->log, device, settings, all);
-      all.results.push_back(std::move(result->results));
-    }
-    if (!outside.empty()) all.findings = outside_.named(std::move(outside), *machine_, operands, contract_, settings);
-    return all;
-  }
-
-  const gpu::CudaKernel* onGpu() const override {
-    return shadowResults_ == 0 && contract_.checks.empty() ? code_.get() : nullptr;
-  }
-
- private:
-  Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
-                                           const ExecuteSettings& settings) const {
-    return machine::run(*machine_, operands, machineOptionsInPlaceOfCode(contract_, settings), settings.observers);
-  }
-
-  std::shared_ptr<const machine::CompiledKernel> machine_;
-  Contract contract_;
-  mutable ReadsOutside outside_;
-  std::shared_ptr<const gpu::CudaKernel> code_;  ///< null: the machine runs the checks
-  size_t shadowResults_;                         ///< the last of the code's results (cpu/check/Instrument.h)
-};
+std::shared_ptr<const TargetKernel> onGpu(std::shared_ptr<const machine::CompiledKernel> machine, const Contract& c,
+                                          std::shared_ptr<const gpu::CudaKernel> code, size_t shadowResults) {
+  DeviceCode::Call call;
+  if (code)
+    call = [code](const std::vector<Array>& operands, const ExecuteSettings& settings) {
+      return code->call(operands, {.stepLimit = settings.stepLimit, .memoryLimitBytes = settings.memoryLimitBytes});
+    };
+  const bool takesArraysThere = shadowResults == 0 && c.checks.empty();
+  return std::make_shared<DeviceCode>(std::move(machine), c, std::move(call), shadowResults,
+                                      takesArraysThere ? std::move(code) : nullptr);
+}
 
 /// "h100", "1", "h100@1": the architecture of the code, and the number of the GPU that runs it.
 struct GpuArgument {
@@ -102,14 +67,14 @@ Result<std::shared_ptr<const TargetKernel>> compileForGpu(const gpu::CudaGpu& de
   if (!c.checks.empty()) {
     // The machine runs the checks of kernels that have no checked code.
     const auto checked = gpu::withDeviceChecks(package);
-    if (!checked) return std::make_shared<OnGpu>(std::move(*compiled), c, nullptr, 0);
+    if (!checked) return onGpu(std::move(*compiled), c, nullptr, 0);
     auto made = load(checked->package);
     if (!made && made.error().code != "SM7201") return fail(std::move(made.error()));
-    return std::make_shared<OnGpu>(std::move(*compiled), c, made ? std::move(*made) : nullptr, checked->shadowResults);
+    return onGpu(std::move(*compiled), c, made ? std::move(*made) : nullptr, checked->shadowResults);
   }
   auto kernel = load(package);
   if (!kernel) return fail(std::move(kernel.error()));
-  return std::make_shared<OnGpu>(std::move(*compiled), c, std::move(*kernel), 0);
+  return onGpu(std::move(*compiled), c, std::move(*kernel), 0);
 }
 
 Result<KernelCompiler> openGpu(std::string_view argument) {

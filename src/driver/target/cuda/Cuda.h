@@ -1,7 +1,6 @@
 // NVIDIA GPUs.
 #pragma once
 
-#include "cpu/runtime/KernelStatus.h"
 #include "driver/target/Target.h"
 
 namespace smalti::driver {
@@ -14,8 +13,6 @@ const Target& cudaHostTarget();
 /// The kernel as GPUs run it under a contract: with a TPU's numerics, if it wants them. SM7201: it names devices, or
 /// only the machine knows a TPU's numerics of an op. SM7202: only the machine has the contract.
 Result<KernelPackage> kernelForGpus(const KernelPackage&, const Contract&);
-/// Whether a call's results are valid, and the machine need not run it again: checks need its word about reads outside.
-bool resultsAreFinal(cpu::KernelStatus, const Contract&);
 /// For `show`.
 Result<CodeView> inspectCudaCode(const KernelPackage&, const CodeRequest&);
 

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include "cpu/CompileSteps.h"
-#include "driver/target/KeepLog.h"
-#include "driver/target/ReadsOutside.h"
 #include "driver/target/TpuNumerics.h"
+#include "driver/target/cuda/DeviceCode.h"
 #include "gpu/CheckedPackage.h"
 #include "gpu/NoDeviceCode.h"
 #include "gpu/host/HostKernel.h"
@@ -16,62 +15,21 @@
 namespace smalti::driver {
 namespace {
 
-/// Device code where the contract is a TPU's with f32 products, on one core; the machine for other contracts, and to
-/// say what went wrong.
-class CudaHostKernel : public TargetKernel {
- public:
-  CudaHostKernel(std::shared_ptr<const machine::CompiledKernel> machine, const Contract& contract,
-                 std::shared_ptr<const gpu::HostKernel> code, size_t shadowResults,
-                 std::shared_ptr<gpu::CallWatcher> watcher)
-      : machine_(std::move(machine)),
-        contract_(contract),
-        code_(std::move(code)),
-        shadowResults_(shadowResults),
-        watcher_(std::move(watcher)) {}
-
-  Result<machine::KernelResult> run(std::span<const std::vector<Array>> operands, const ExecuteSettings& settings,
-                                    std::span<Array>) const override {
-    if (!code_ || settings.needsMachine()) return runMachine(operands, settings);
-    machine::KernelResult all;
-    std::vector<Finding> outside;  // the first kind on any device
-    // A further owner, so that no result takes the memory of an operand: the machine may have to run the call again.
-    const std::vector<std::vector<Array>> kept(operands.begin(), operands.end());
-    for (size_t device = 0; device < operands.size(); ++device) {
-      if (Status ok = machine::checkOperands(*machine_, operands[device]); !ok) return fail(std::move(ok.error()));
-      if (Status ok = machine::checkGridSteps(*machine_, operands[device], settings.stepLimit); !ok)
-        return fail(std::move(ok.error()));
-      auto result = code_->call(operands[device], {.seed = settings.seed,
-                                                   .stepLimit = settings.stepLimit,
-                                                   .memoryLimitBytes = settings.memoryLimitBytes,
-                                                   .stop = settings.stop,
-                                                   .watcher = watcher_.get()});
-      if (!result) return fail(std::move(result.error()));
-      if (outside.empty()) outside = readsOutside(result->end, *machine_);
-      if (!resultsAreFinal(result->end, contract_)) {
-        if (settings.stop && settings.stop->load(std::memory_order_relaxed)) return fail(machine::stopped(*machine_));
-        return runMachine(operands, settings);
-      }
-      if (!cpu::removeShadows(result->results, shadowResults_)) return runMachine(operands, settings);
-      keepLog(result->log, device, settings, all);
-      all.results.push_back(std::move(result->results));
-    }
-    if (!outside.empty()) all.findings = outside_.named(std::move(outside), *machine_, operands, contract_, settings);
-    return all;
-  }
-
- private:
-  Result<machine::KernelResult> runMachine(std::span<const std::vector<Array>> operands,
-                                           const ExecuteSettings& settings) const {
-    return machine::run(*machine_, operands, machineOptionsInPlaceOfCode(contract_, settings), settings.observers);
-  }
-
-  std::shared_ptr<const machine::CompiledKernel> machine_;
-  Contract contract_;
-  mutable ReadsOutside outside_;
-  std::shared_ptr<const gpu::HostKernel> code_;  ///< null: the machine runs the checks
-  size_t shadowResults_;                         ///< the last of the code's results (cpu/check/Instrument.h)
-  std::shared_ptr<gpu::CallWatcher> watcher_;    ///< null: nobody
-};
+std::shared_ptr<const TargetKernel> inThisProcess(std::shared_ptr<const machine::CompiledKernel> machine,
+                                                  const Contract& c, std::shared_ptr<const gpu::HostKernel> code,
+                                                  size_t shadowResults, std::shared_ptr<gpu::CallWatcher> watcher) {
+  DeviceCode::Call call;
+  if (code)
+    call = [code = std::move(code), watcher = std::move(watcher)](const std::vector<Array>& operands,
+                                                                  const ExecuteSettings& settings) {
+      return code->call(operands, {.seed = settings.seed,
+                                   .stepLimit = settings.stepLimit,
+                                   .memoryLimitBytes = settings.memoryLimitBytes,
+                                   .stop = settings.stop,
+                                   .watcher = watcher.get()});
+    };
+  return std::make_shared<DeviceCode>(std::move(machine), c, std::move(call), shadowResults);
+}
 
 /// The meaning of the target's argument: the GPU whose code runs, or a folder, which has a slash.
 struct HostArgument {
@@ -116,7 +74,7 @@ Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument&
         code = std::move(*made);
         shadows = checked->shadowResults;
       }
-    return std::make_shared<CudaHostKernel>(std::move(*compiled), c, std::move(code), shadows, nullptr);
+    return inThisProcess(std::move(*compiled), c, std::move(code), shadows, nullptr);
   }
   auto code = gpu::compileForHost(package, hostOptions);
   if (!code) return fail(std::move(code.error()));
@@ -126,14 +84,10 @@ Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument&
     if (!folders) return fail(std::move(folders.error()));
     watcher = std::move(*folders);
   }
-  return std::make_shared<CudaHostKernel>(std::move(*compiled), c, std::move(*code), 0, std::move(watcher));
+  return inThisProcess(std::move(*compiled), c, std::move(*code), 0, std::move(watcher));
 }
 
 }  // namespace
-
-bool resultsAreFinal(cpu::KernelStatus end, const Contract& c) {
-  return end == cpu::KernelStatus::done || (gpu::isComplete(end) && c.readsOutsideGoOn && c.checks.empty());
-}
 
 Result<KernelPackage> kernelForGpus(const KernelPackage& package, const Contract& c) {
   const std::string_view option = c.semantics != machine::Semantics::tpu ? "--semantics hlo"
