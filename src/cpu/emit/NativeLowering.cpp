@@ -10,6 +10,7 @@
 #include "cpu/nest/NestEmitter.h"
 #include "cpu/ops/NativeOps.h"
 #include "ir/KernelPackage.h"
+#include "ir/facts/Constants.h"
 #include "ir/facts/OpFamilies.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -19,24 +20,9 @@
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace smalti::cpu {
-namespace {
-
-/// An attribute's element in storage form.
-uint64_t bitsOf(mlir::Attribute attribute) {
-  if (auto f = llvm::dyn_cast<mlir::FloatAttr>(attribute)) return f.getValue().bitcastToAPInt().getZExtValue();
-  if (auto i = llvm::dyn_cast<mlir::IntegerAttr>(attribute)) {
-    const llvm::APInt value = i.getValue();
-    if (value.getBitWidth() == 1) return value.getZExtValue();
-    return value.getSignificantBits() <= 64 ? static_cast<uint64_t>(value.getSExtValue()) : 0;
-  }
-  return 0;
-}
-
-}  // namespace
-
 Reg splatConstant(Builder& b, mlir::Value v) {
   auto dense = llvm::cast<mlir::DenseElementsAttr>(v.getDefiningOp()->getAttr("value"));
-  const uint64_t bits = bitsOf(dense.getSplatValue<mlir::Attribute>());
+  const uint64_t bits = constantBits(dense.getSplatValue<mlir::Attribute>());
   return constantElement(b, elementDType(v.getType()), &bits);
 }
 
@@ -50,7 +36,7 @@ NativeLowering::~NativeLowering() = default;
 Reg NativeLowering::scalar(mlir::Value v) {
   if (auto known = scalars_.find(v); known != scalars_.end()) return known->second;
   if (auto op = v.getDefiningOp<mlir::arith::ConstantOp>()) {
-    const uint64_t bits = bitsOf(op->getAttr("value"));
+    const uint64_t bits = constantBits(op->getAttr("value"));
     return constantElement(b, elementDType(v.getType()), &bits);
   }
   return nullptr;
@@ -118,7 +104,7 @@ View NativeLowering::view(mlir::Value v) {
     auto dense = llvm::cast<mlir::DenseElementsAttr>(op->getAttr("value"));
     std::string bytes;
     for (mlir::Attribute a : dense.getValues<mlir::Attribute>()) {
-      const uint64_t bits = bitsOf(a);
+      const uint64_t bits = constantBits(a);
       bytes.append(reinterpret_cast<const char*>(&bits), static_cast<size_t>(storage_bytes(t)));
     }
     auto* data = llvm::ConstantDataArray::getString(b.getContext(), bytes, false);

@@ -8,16 +8,14 @@
 #include "cpu/jit/Jit.h"
 #include "cpu/jit/LeanCodegen.h"
 #include "cpu/jit/Optimised.h"
+#include "cpu/jit/Passes.h"
 #include "cpu/jit/SplitFunctions.h"
 #include "cpu/jit/Targets.h"
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -84,27 +82,13 @@ void setAttributes(llvm::Module& module, const Processor& processor) {
 /// sroa, early-cse, instcombine, licm: all that code emitted in its final shape needs; the standard O3 pipeline takes
 /// ten times as long and gives the same speed.
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  const auto run = [&](llvm::StringRef pipeline) {
-    llvm::ModulePassManager passes;
-    llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
-    passes.run(module, modules);
-  };
-  run("function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>)");
+  Passes passes(machine);
+  passes.run(module, "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>)");
   if (inlineInsideLoads(module)) {
-    modules.clear(), functions.clear();
-    run("function(simplifycfg)");
+    passes.forgetAnalyses();
+    passes.run(module, "function(simplifycfg)");
   }
-  run("function(loop-mssa(licm),simplifycfg)");
+  passes.run(module, "function(loop-mssa(licm),simplifycfg)");
 }
 
 /// The input and output of one run of LLVM. On the heap: after a fatal error its objects may be inconsistent, so that

@@ -5,6 +5,7 @@
 #include "gpu/emit/ops/ReduceInRegisters.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsShape.h"
+#include "ir/facts/Constants.h"
 #include "llvm/IR/Module.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -13,17 +14,6 @@
 
 namespace smalti::gpu {
 namespace {
-
-/// An attribute's element in storage form.
-uint64_t bitsOf(mlir::Attribute attribute) {
-  if (auto f = llvm::dyn_cast<mlir::FloatAttr>(attribute)) return f.getValue().bitcastToAPInt().getZExtValue();
-  if (auto i = llvm::dyn_cast<mlir::IntegerAttr>(attribute)) {
-    const llvm::APInt value = i.getValue();
-    if (value.getBitWidth() == 1) return value.getZExtValue();
-    return value.getSignificantBits() <= 64 ? static_cast<uint64_t>(value.getSExtValue()) : 0;
-  }
-  return 0;
-}
 
 mlir::DenseElementsAttr denseConstant(mlir::Value v) {
   auto op = v.getDefiningOp<mlir::arith::ConstantOp>();
@@ -297,7 +287,7 @@ tl::expected<View, cpu::Unsupported> GpuLowering::readable(mlir::Value v) {
 Reg GpuLowering::scalar(mlir::Value v) {
   if (auto known = scalars_.find(v); known != scalars_.end()) return known->second;
   if (auto op = v.getDefiningOp<mlir::arith::ConstantOp>(); op && !isVector(v)) {
-    const uint64_t bits = bitsOf(op->getAttr("value"));
+    const uint64_t bits = constantBits(op->getAttr("value"));
     return cpu::constantElement(b, elementDType(v.getType()), &bits);
   }
   return nullptr;
@@ -337,14 +327,14 @@ Reg GpuLowering::constantAt(mlir::Value v, const ElementIndex& at) {
   const auto dense = denseConstant(v);
   const DType t = elementDType(v.getType());
   if (dense.isSplat()) {
-    const uint64_t bits = bitsOf(dense.getSplatValue<mlir::Attribute>());
+    const uint64_t bits = constantBits(dense.getSplatValue<mlir::Attribute>());
     return cpu::constantElement(b, t, &bits);
   }
   llvm::GlobalVariable*& global = constants_[v];
   if (!global) {
     std::string bytes;
     for (mlir::Attribute a : dense.getValues<mlir::Attribute>()) {
-      const uint64_t bits = bitsOf(a);
+      const uint64_t bits = constantBits(a);
       bytes.append(reinterpret_cast<const char*>(&bits), static_cast<size_t>(storage_bytes(t)));
     }
     auto* data = llvm::ConstantDataArray::getString(b.getContext(), bytes, false);

@@ -4,16 +4,14 @@
 
 #include "cpu/jit/Guard.h"
 #include "cpu/jit/Jit.h"
+#include "cpu/jit/Passes.h"
 #include "cpu/jit/Targets.h"
 #include "gpu/NoDeviceCode.h"
 #include "gpu/ptx/Selectable.h"
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -34,23 +32,11 @@ Diagnostic internal(std::string message) {
 /// The passes of cpu/jit after the primitives have been inlined, then passes that infer address spaces and share what
 /// several elements have in common.
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(
-      passes,
+  cpu::Passes(machine).run(
+      module,
       "always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,infer-address-spaces,"
       "loop-mssa(licm),simplifycfg,gvn,instcombine<no-verify-fixpoint>,infer-alignment,load-store-vectorizer,"
-      "instcombine<no-verify-fixpoint>)"));
-  passes.run(module, modules);
+      "instcombine<no-verify-fixpoint>)");
 }
 
 /// The input and output of one run of LLVM: leaked after a fatal error, as in cpu/jit/Generate.cpp.

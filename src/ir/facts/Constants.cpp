@@ -39,4 +39,14 @@ std::optional<int64_t> constantIndex(mlir::Value v) {
                                            : number;
 }
 
+uint64_t constantBits(mlir::Attribute attribute) {
+  if (auto f = llvm::dyn_cast<mlir::FloatAttr>(attribute)) return f.getValue().bitcastToAPInt().getZExtValue();
+  if (auto i = llvm::dyn_cast<mlir::IntegerAttr>(attribute)) {
+    const llvm::APInt value = i.getValue();
+    if (value.getBitWidth() == 1) return value.getZExtValue();
+    return value.getSignificantBits() <= 64 ? static_cast<uint64_t>(value.getSExtValue()) : 0;
+  }
+  return 0;
+}
+
 }  // namespace smalti
