@@ -107,6 +107,34 @@ def test_a_packed_cache_with_scales_that_are_powers_of_two():
     np.testing.assert_array_equal(got, values.astype(jnp.float32) * scales.astype(jnp.float32))
 
 
+@pytest.mark.parametrize("target", ["interpret", "cpu", "cuda-host:sm_80", "cuda-host:sm_90a"])
+@pytest.mark.parametrize("narrow, word", [(jnp.bfloat16, jnp.int32), (jnp.int8, jnp.int32), (jnp.float32, jnp.bfloat16)])
+@pytest.mark.parametrize("through", ["value", "ref"])
+def test_the_bits_of_a_product_in_words(target, narrow, word, through):
+    """Row i of the product is i + 1, so that rows that change places are seen."""
+    x = jnp.broadcast_to(jnp.arange(1, 33, dtype=jnp.bfloat16)[:, None] / 128, (32, 128))
+    y = jnp.ones((128, 128), jnp.bfloat16)
+    rows = 32 * jnp.dtype(narrow).itemsize // jnp.dtype(word).itemsize
+
+    def kernel(x, y, o):
+        product = jnp.dot(x[...], y[...], preferred_element_type=jnp.float32).astype(narrow)
+        if through == "ref":
+            o.bitcast(narrow)[...] = product
+        else:
+            o[...] = pltpu.bitcast(product, word)
+
+    with smalti.jax.using(target=target):
+        got = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((rows, 128), word))(x, y)
+    expected = np.broadcast_to(np.arange(1, 33)[:, None], (32, 128)).astype(narrow)
+    size, n = jnp.dtype(narrow).itemsize, jnp.dtype(word).itemsize
+    if size < n:  # low parts in earlier rows
+        parts = expected.reshape(rows, n // size, 128).transpose(0, 2, 1)
+        expected = np.ascontiguousarray(parts).view(word)[..., 0]
+    else:
+        expected = expected.view(word).reshape(32, 128, size // n).transpose(0, 2, 1).reshape(rows, 128)
+    np.testing.assert_array_equal(np.asarray(got).view(np.uint8), np.ascontiguousarray(expected).view(np.uint8))
+
+
 def test_a_linear_recurrence_with_its_gradient():
     """h = a h + x, in blocks of time; the gradient is the same kernel backwards."""
     length, width, block = 64, 128, 16

@@ -157,6 +157,7 @@ class RegisterPlanner {
     mlir::Operation& user = *use.getOwner();
     if (isVectorStore(user)) {
       if (use.getOperandNumber() != 0 || boolAttribute(user, "add")) return false;
+      if (isOfAnotherWidth(user.getOperand(1))) return false;
       const auto kept = plan_.scratch.find(user.getOperand(1));
       if (kept != plan_.scratch.end() && !kept->second.same(d)) return false;
       const auto segments = integersAttribute(user, "operandSegmentSizes");
@@ -167,6 +168,12 @@ class RegisterPlanner {
     if (user.getNumResults() != 1 || !llvm::isa<mlir::VectorType>(user.getResult(0).getType())) return false;
     const auto made = distributionOfResult(user, use, d);
     return made && staysInPlace(user.getResult(0), *made, found);
+  }
+
+  /// Whether the elements of the ref are not those of its memory.
+  static bool isOfAnotherWidth(mlir::Value ref) {
+    const auto width = [](mlir::Value v) { return bit_width(elementDType(v.getType())); };
+    return width(ref) != width(memoryOf(ref));
   }
 
   /// The distribution of the op's result if its operand has this one and each thread only uses its own elements;

@@ -35,7 +35,14 @@ bool isPure(mlir::Operation& op) {
 }
 
 bool isElementwise(mlir::Operation& op) {
-  return op.getNumResults() == 1 && (op.hasTrait<mlir::OpTrait::Elementwise>() || op.hasTrait<tpu::ElementwiseTrait>());
+  if (op.getNumResults() != 1) return false;
+  if (!op.hasTrait<mlir::OpTrait::Elementwise>() && !op.hasTrait<tpu::ElementwiseTrait>()) return false;
+  // A bitcast to another width joins or splits elements.
+  const auto result = mlir::dyn_cast<mlir::VectorType>(op.getResult(0).getType());
+  return llvm::all_of(op.getOperandTypes(), [&](mlir::Type t) {
+    const auto operand = mlir::dyn_cast<mlir::VectorType>(t);
+    return !operand || (result && operand.getShape() == result.getShape());
+  });
 }
 
 bool movesElements(mlir::Operation& op) {
