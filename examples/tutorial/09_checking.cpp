@@ -23,12 +23,12 @@ int main() {
        .scratch_shapes = {pl::vmem({8, 128}, pl::f32)},
        .name = "running_sum"});
   const pl::RunReport report = running_sum.check(pl::ones({32, 128}));
-  for (const pl::Finding& f : report.findings) std::cout << f.diagnostic.str() << "\n";
+  for (const pl::Finding& f : report.findings) std::cout << f.str() << "\n";
   std::cout << report.findings.size() << " findings in " << report.statistics.grid_steps << " grid steps\n";
 }
 
 /* Output:
-error[SM4102]: output 0 depends on uninitialised memory
+finding[SM4102]: output 0 depends on uninitialised memory
   --> examples/tutorial/09_checking.cpp:16:14
    16 |         acc[_] += x[_];
       |              ^

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -33,8 +34,8 @@ struct Diagnostic {
   std::vector<Diagnostic> related{};  ///< further violations found in the same pass
   std::string source_line{};          ///< the text of the user's line, shown with a caret; may be empty
 
-  /// The whole message as text (several lines, ends with a newline).
-  std::string str() const;
+  /// The whole message (several lines, ends with a newline); it begins with its kind and code: "error[SM2101]".
+  std::string str(std::string_view kind = "error") const;
 };
 
 template <class T>

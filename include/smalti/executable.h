@@ -33,6 +33,8 @@ struct Finding {
   Diagnostic diagnostic;
   int64_t count = 1;
   Severity severity = Severity::finding;
+  /// The whole message, as Diagnostic::str has it; the kind is that of the severity: "finding[SM4105]".
+  std::string str() const;
 };
 
 /// Counters of the abstract machine; native code counts nothing.

@@ -106,7 +106,7 @@ T mapped_tree(const std::source_location& at, const F& f, const T& tree, const M
   std::vector<Array> leaves, made;
   append_leaves(tree, leaves);
   std::array<std::vector<Array>, sizeof...(More)> more;
-  auto next = more.begin();
+  [[maybe_unused]] auto next = more.begin();
   (append_leaves(others, *next++), ...);
   for (const std::vector<Array>& m : more)
     if (m.size() != leaves.size()) trees_differ(leaves.size(), m.size(), at);

@@ -3,7 +3,7 @@
 //   auto module = smalti::Module::load("attention.mlir");
 //   if (!module) { std::cerr << module.error().str(); return 1; }
 //   auto run = module->check(*smalti::make_inputs(*module));
-//   for (const smalti::Finding& f : run->findings) std::cout << f.diagnostic.str();
+//   for (const smalti::Finding& f : run->findings) std::cout << f.str();
 #pragma once
 
 #include <cstdint>

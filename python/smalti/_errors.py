@@ -41,8 +41,7 @@ class Finding:
         return self.severity == "finding"
 
     def __str__(self) -> str:
-        text = str(self.diagnostic)
-        return text if self.severity == "finding" else text.replace("error[", f"{self.severity}[", 1)
+        return str(self.diagnostic)
 
 
 class Error(Exception):

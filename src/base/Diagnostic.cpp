@@ -13,10 +13,10 @@ std::string SourcePlace::str() const {
   return fmt::format("{}:{}:{}", file, line, column);
 }
 
-std::string Diagnostic::str() const {
+std::string Diagnostic::str(std::string_view kind) const {
   // Messages quote names and attributes of modules, which may contain anything.
   const auto printable = [](std::string_view part) { return smalti::printable(part, "\n\t"); };
-  std::string text = fmt::format("error[{}]: {}\n", code, printable(message));
+  std::string text = fmt::format("{}[{}]: {}\n", kind, code, printable(message));
   if (place.known()) text += fmt::format("  --> {}\n", printable(place.str()));
   if (!source_line.empty() && place.line > 0) {
     text += fmt::format("{:>5} | {}\n", place.line, printable(source_line));
@@ -26,7 +26,7 @@ std::string Diagnostic::str() const {
   if (!need.empty()) text += fmt::format("  need: {}\n", printable(need));
   if (!have.empty()) text += fmt::format("  have: {}\n", printable(have));
   if (!help.empty()) text += fmt::format("  help: {}\n", printable(help));
-  for (const Diagnostic& d : related) text += d.str();
+  for (const Diagnostic& d : related) text += d.str(kind);
   return text;
 }
 

@@ -59,6 +59,8 @@ Status checkOverlap(std::span<const Array> inputs, std::span<const Array> output
 
 }  // namespace
 
+std::string Finding::str() const { return diagnostic.str(name(severity)); }
+
 const std::vector<ArrayType>& Executable::arguments() const { return state_->arguments; }
 const std::vector<ArrayType>& Executable::results() const { return state_->results; }
 const ExecuteOptions& Executable::options() const { return state_->options; }

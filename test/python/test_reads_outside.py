@@ -189,6 +189,7 @@ def test_a_block_outside_its_array_is_undefined(tmp_path, shape, dtype):
     for target in ("interpret", "cpu", "cuda-host", "cuda-host:sm_80"):
         report = smalti.parse(text).compile(target=target).execute(x)
         assert [(f.diagnostic.code, f.severity) for f in report.findings] == [("SM4111", "warning")]
+        assert report.findings[0].diagnostic.text.startswith("warning[SM4111]")
         results[target] = report.results[0]
     rows = -(-shape[0] // 8) * 8
     inside = (slice(8, 8 + shape[0]), slice(0, min(shape[1], 128)))

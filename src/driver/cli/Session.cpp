@@ -110,13 +110,9 @@ int Session::finish(int code) const {
 }
 
 std::string Session::diagnosticText(const Diagnostic& d, const std::string& kind, bool color) const {
-  std::string text = d.str();
-  constexpr std::string_view kPrefix = "error[";
-  if (!text.starts_with(kPrefix)) return text;
-  const size_t end = text.find("]: ");
-  if (end == std::string::npos) return text;
-  const std::string head = fmt::format("{}[{}]", kind, d.code);
-  return term::styled(term::Style::red, head, color) + text.substr(end + 1);
+  const std::string text = d.str(kind);
+  const size_t head = kind.size() + d.code.size() + std::string_view("[]").size();
+  return term::styled(term::Style::red, text.substr(0, head), color) + text.substr(head);
 }
 
 std::string Session::findingText(const Finding& finding, bool color) const {

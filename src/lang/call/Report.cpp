@@ -1,7 +1,6 @@
 #include "lang/call/Report.h"
 
 #include <cstdio>
-#include <cstring>
 
 #include "base/Source.h"
 
@@ -13,9 +12,7 @@ std::vector<Array> printAndTakeResults(RunReport&& report) {
     std::fflush(stdout);
     for (Finding& finding : report.findings) {
       showSource(finding.diagnostic);
-      std::string text = finding.diagnostic.str();
-      if (finding.severity != Severity::finding) text.replace(0, std::strlen("error"), name(finding.severity));
-      std::fprintf(stderr, "%s\n", text.c_str());
+      std::fprintf(stderr, "%s\n", finding.str().c_str());
     }
   }
   return std::move(report.results);

@@ -54,7 +54,7 @@ TEST(Debug, APlainCallReportsEnabledChecks) {
   testing::internal::CaptureStderr();
   call(kOne);
   pl::use_settings(pl::Settings());
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("error[SM4102]: output 0 depends on"), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("finding[SM4102]: output 0 depends on"), std::string::npos);
   testing::internal::CaptureStderr();
   call(kOne);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
