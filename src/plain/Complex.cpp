@@ -112,16 +112,7 @@ struct Functions {
 
 template <class Fn>
 auto withParts(DType t, Fn&& fn) {
-  return t == DType::c128 ? fn.template operator()<double>() : fn.template operator()<float>();
-}
-
-/// Real numbers as another type.
-Result<Array> converted(const Array& array, DType to) {
-  if (array.dtype() == to) return array;
-  auto result = Array::allocate({to, array.shape()});
-  if (!result) return result;
-  eval::findArrayConvert(array.dtype(), to)(array.data(), result->data(), array.elements());
-  return result;
+  return part_of(t) == DType::f64 ? fn.template operator()<double>() : fn.template operator()<float>();
 }
 
 PlainResults makeComplex(PlainCall& call) {

@@ -10,7 +10,29 @@
 namespace smalti::plain {
 namespace {
 
+PlainResults dotGeneral(PlainCall& call);
+
+/// "and" multiplies, "or" adds: counts of pairs that are both true.
+PlainResults dotOfBools(PlainCall& call) {
+  std::vector<Array> counted;
+  for (const Array& operand : call.operands) {
+    auto numbers = converted(operand, DType::i32);
+    if (!numbers) return fail(std::move(numbers.error()));
+    counted.push_back(std::move(*numbers));
+  }
+  const ArrayType counts{DType::i32, call.results[0].shape};
+  PlainCall ofNumbers{call.op, call.function, counted, {&counts, 1}, call.device, call.numerics, call.outer};
+  auto sums = dotGeneral(ofNumbers);
+  if (!sums) return sums;
+  auto result = Array::allocate(call.results[0]);
+  if (!result) return fail(std::move(result.error()));
+  std::ranges::transform(std::span((*sums)[0].as<int32_t>(), static_cast<size_t>((*sums)[0].elements())),
+                         result->as<uint8_t>(), [](int32_t count) { return count != 0; });
+  return one(std::move(*result));
+}
+
 PlainResults dotGeneral(PlainCall& call) {
+  if (call.results[0].dtype == DType::pred) return dotOfBools(call);
   const TypedOp op = call.typed();
   const auto lb = op.integers("lhs_batching_dimensions"), rb = op.integers("rhs_batching_dimensions");
   const auto lc = op.integers("lhs_contracting_dimensions"), rc = op.integers("rhs_contracting_dimensions");

@@ -371,4 +371,12 @@ std::string_view kernelOpName(std::string_view op, DType t) {
 
 std::span<const EvaluatorRow> elementwiseEvaluators() { return kElementwiseEvaluators; }
 
+Result<Array> converted(const Array& array, DType to) {
+  if (array.dtype() == to) return array;
+  auto result = Array::allocate({to, array.shape()});
+  if (!result) return result;
+  eval::findArrayConvert(array.dtype(), to)(array.data(), result->data(), array.elements());
+  return result;
+}
+
 }  // namespace smalti::plain

@@ -158,7 +158,7 @@ Shape windowSizes(const Windows& windows, size_t rank) {
   return sizes;
 }
 
-/// Adds contiguous windows, as the gradient of gathered rows does.
+/// Adds contiguous windows, as the gradient of gathered rows does. T is unsigned for all integers.
 template <class T>
 void addWindows(Windows& windows, Array& sums, const Array& updates) {
   const Shape strides = rowMajorStrides(sums.shape()), sizes = windowSizes(windows, sums.shape().size());
@@ -178,12 +178,37 @@ bool addsWindows(const Op& op, Windows& windows, std::vector<Array>& results, co
       region.ops[0].operands != region.arguments || region.ops[1].operands != region.ops[0].results)
     return false;
   if (windows.empty() || !windows.contiguous()) return false;
-  if (results[0].dtype() == DType::f32)
-    addWindows<float>(windows, results[0], updates);
-  else if (results[0].dtype() == DType::f64)
-    addWindows<double>(windows, results[0], updates);
-  else
-    return false;
+  switch (results[0].dtype()) {
+    case DType::f32:
+      addWindows<float>(windows, results[0], updates);
+      break;
+    case DType::f64:
+      addWindows<double>(windows, results[0], updates);
+      break;
+    case DType::i32:
+    case DType::u32:
+      addWindows<uint32_t>(windows, results[0], updates);
+      break;  // sums wrap around
+    default:
+      return false;
+  }
+  return true;
+}
+/// Copies the windows if the region returns its updates, and says whether that was all of the scatter. Of several
+/// updates of one element, the last remains.
+bool copiesWindows(const Op& op, Windows& windows, std::vector<Array>& results, std::span<const Array> updates) {
+  const Block& region = op.regions[0];
+  const std::span<const ValueId> ofUpdates = std::span(region.arguments).subspan(results.size());
+  if (region.ops.size() != 1 || !std::ranges::equal(region.ops[0].operands, ofUpdates) || windows.empty()) return false;
+  const Shape strides = rowMajorStrides(results[0].shape()), sizes = windowSizes(windows, results[0].shape().size());
+  do {
+    const auto first = windowInside(windows, results[0].shape(), strides, sizes);
+    for (size_t i = 0; first && i < results.size(); ++i) {
+      const int bytes = storage_bytes(results[i].dtype());
+      eval::copyStrided(updates[i].data() + windows.offset() * bytes, windows.inBatched,
+                        results[i].data() + *first * bytes, windows.inOperand, windows.shape, bytes);
+    }
+  } while (windows.next());
   return true;
 }
 
@@ -225,7 +250,8 @@ PlainResults scatter(PlainCall& call) {
                    .map = op.integers("scatter_dims_to_operand_dims"),
                    .indexVectorDim = op.integer("index_vector_dim")},
                   results[0].shape(), call.operands[n], updates[0].shape());
-  if (addsWindows(call.op, windows, results, updates[0])) return results;
+  if (addsWindows(call.op, windows, results, updates[0]) || copiesWindows(call.op, windows, results, updates))
+    return results;
   const UpdateRounds rounds = updateRounds(windows, results[0].shape());
   return applyUpdates(call, call.op.regions[0], rounds, std::move(results), updates);
 }

@@ -87,6 +87,8 @@ Result<Array> partOf(const Array&, bool imaginary);
 Result<Array> complexOf(const Array& real, const Array& imaginary);
 /// `product` of complex arrays, by four of their parts.
 PlainResults complexProduct(PlainCall&, const Product& multiply);
+/// Real numbers as another type.
+Result<Array> converted(const Array&, DType to);
 Diagnostic noEvaluation(const PlainCall&, DType);
 template <class... Arrays>
 PlainResults several(Arrays... arrays) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "eval/FloatFormats.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
+#include "plain/SortKeys.h"
 
 namespace smalti::plain {
 namespace {
@@ -22,16 +24,38 @@ struct Column {
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
 /// Batcher's odd-even merge sort: lists of pairs that are compared and exchanged, each list at once.
-std::vector<Pairs> sortingNetwork(int64_t n) {
-  std::vector<Pairs> stages;
+Status sortByNetwork(int64_t n, const std::function<Status(const Pairs&)>& exchange) {
+  Pairs pairs;
   for (int64_t p = 1; p < n; p *= 2)
     for (int64_t k = p; k >= 1; k /= 2) {
-      Pairs& pairs = stages.emplace_back();
+      pairs.clear();
       for (int64_t j = k % p; j + k < n; j += 2 * k)
         for (int64_t i = j; i < j + std::min(k, n - j - k); ++i)
           if (i / (2 * p) == (i + k) / (2 * p)) pairs.emplace_back(i, i + k);
+      if (Status ok = exchange(pairs); !ok) return ok;
     }
-  return stages;
+  return {};
+}
+
+/// The positions of the elements `first`, `first + step`, … of the numbers in their order, equal elements as they are.
+std::vector<int64_t> orderOf(const std::vector<std::vector<uint64_t>>& numbers, int64_t first, int64_t step,
+                             int64_t n) {
+  using Keyed = std::pair<uint64_t, int64_t>;
+  std::vector<Keyed> elements(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) elements[i] = {numbers[0][first + i * step], i};
+  const auto before = [&](const Keyed& a, const Keyed& b) {
+    if (a.first != b.first) return a.first < b.first;
+    for (size_t k = 1; k < numbers.size(); ++k) {
+      const uint64_t x = numbers[k][first + a.second * step], y = numbers[k][first + b.second * step];
+      if (x != y) return x < y;
+    }
+    return a.second < b.second;
+  };
+  std::ranges::sort(elements, before);
+  std::vector<int64_t> order;
+  order.reserve(elements.size());
+  for (const Keyed& e : elements) order.push_back(e.second);
+  return order;
 }
 
 class Sorter {
@@ -54,10 +78,10 @@ class Sorter {
     }
     for (size_t i = 0; i < count_; ++i)
       if (Status ok = addColumn(call_.operands[i]); !ok) return fail(std::move(ok.error()));
-    order_.resize(static_cast<size_t>(length_ * width_));
-    for (int64_t i = 0; i < length_ * width_; ++i) order_[i] = i / width_;
-    for (const Pairs& pairs : sortingNetwork(length_))
-      if (Status ok = exchange(pairs); !ok) return fail(std::move(ok.error()));
+    auto sorted = sortByKeys();
+    if (!sorted) return fail(std::move(sorted.error()));
+    if (!*sorted)
+      if (Status ok = sortByComparing(); !ok) return fail(std::move(ok.error()));
     return movedBack();
   }
 
@@ -74,6 +98,53 @@ class Sorter {
     eval::transpose(in(operand), permutation_, out(*rows));
     columns_.push_back({std::move(*rows), width_ * storage_bytes(operand.dtype())});
     return {};
+  }
+
+  /// false: the comparison has no keys.
+  Result<bool> sortByKeys() {
+    // ApproxTopK has a function for its comparison.
+    const Block& given = call_.op.regions[0];
+    const Op& first = given.ops.front();
+    const bool calls = first.name == "call" && call_.program && first.operands == given.arguments &&
+                       first.results == given.ops.back().operands;
+    const Function& function = calls ? *call_.program->find(first.callee) : call_.function;
+    const Block region = calls ? Block{function.arguments, function.ops} : given;
+    const auto keys = sortKeys(function, region);
+    if (!keys) return false;
+    std::vector<Array> lists;
+    for (const Column& column : columns_) {
+      auto list = column.rows.reshaped({length_ * width_});
+      if (!list) return fail(std::move(list.error()));
+      lists.push_back(std::move(*list));
+    }
+    std::vector<Array> none;
+    const PlainCall inside{call_.op, function, none, {}, call_.device, call_.numerics, call_.outer, call_.program};
+    const auto numbers = keyNumbers(inside, region, *keys, lists);
+    if (!numbers) return fail(numbers.error());
+    if (!*numbers) return false;
+    lists.clear();
+    std::vector<Array> sorted;
+    for (const Column& column : columns_) {
+      auto rows = Array::allocate(column.rows.type());
+      if (!rows) return fail(std::move(rows.error()));
+      sorted.push_back(std::move(*rows));
+    }
+    for (int64_t j = 0; j < width_; ++j) {
+      const std::vector<int64_t> order = orderOf(**numbers, j, width_, length_);
+      for (size_t c = 0; c < columns_.size(); ++c) {
+        const int64_t rowBytes = columns_[c].rowBytes, bytes = rowBytes / width_;
+        for (int64_t i = 0; i < length_; ++i)
+          std::copy_n(columns_[c].row(order[i]) + j * bytes, bytes, sorted[c].data() + i * rowBytes + j * bytes);
+      }
+    }
+    for (size_t c = 0; c < columns_.size(); ++c) columns_[c].rows = std::move(sorted[c]);
+    return true;
+  }
+
+  Status sortByComparing() {
+    order_.resize(static_cast<size_t>(length_ * width_));
+    for (int64_t i = 0; i < length_ * width_; ++i) order_[i] = i / width_;
+    return sortByNetwork(length_, [this](const Pairs& pairs) { return exchange(pairs); });
   }
 
   /// The rows of one side of each pair, one after the other.
@@ -188,7 +259,8 @@ PlainResults topK(PlainCall& call) {
       if (isWhole && bytes == 8) return indexAt(in, i) > indexAt(in, j);
       return isLarger(eval::elementAsDouble(t, in.data() + i * bytes), eval::elementAsDouble(t, in.data() + j * bytes));
     };
-    std::stable_sort(order.begin(), order.end(), before);
+    std::partial_sort(order.begin(), order.begin() + k, order.end(),
+                      [&](int32_t a, int32_t b) { return before(a, b) || (a < b && !before(b, a)); });
     for (int64_t i = 0; i < k; ++i) {
       indices->as<int32_t>()[row * k + i] = order[i];
       std::copy_n(in.data() + (row * length + order[i]) * bytes, bytes, values->data() + (row * k + i) * bytes);

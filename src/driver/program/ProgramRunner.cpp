@@ -102,6 +102,13 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
     return fail(std::move(d));
   }
   outcome_.results = std::move((*results)[0]);
+  results->clear();
+  for (Array& result : outcome_.results) {
+    if (result.unique()) continue;  // others are arguments, constants of the program, or the same as another result
+    auto copy = result.clone();
+    if (!copy) return fail(std::move(copy.error()));
+    result = std::move(*copy);
+  }
   return std::move(outcome_);
 }
 
@@ -168,6 +175,7 @@ ProgramRunner::Returned ProgramRunner::runOps(const Function& f, const std::vect
       return fail(stoppedAt(step.op->place, fmt::format("program '{}'", program_.name)));
     if (step.returns) {
       for (DeviceState* state : states) returned.push_back(takeOperands(step, *state));
+      release(step, states);
       break;
     }
     if (auto status = runStep(f, step, states); !status) {

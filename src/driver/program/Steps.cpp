@@ -17,30 +17,46 @@ void use(const Op& outer, const Op& op, LastUses& lastUse) {
     for (const Op& inner : block.ops) use(outer, inner, lastUse);
 }
 
+bool isBranch(const Op& op) { return op.name == "if" || op.name == "case"; }
+
+/// The others read their operands where they are.
+bool mayTake(const Op& op) { return !isBranch(op) && op.name != "manual_computation"; }
+
+bool isUsedIn(const Block& block, ValueId value) {
+  return std::ranges::any_of(block.ops, [&](const Op& op) {
+    return std::ranges::find(op.operands, value) != op.operands.end() ||
+           std::ranges::any_of(op.regions, [&](const Block& inner) { return isUsedIn(inner, value); });
+  });
+}
+
 }  // namespace
 
 void ProgramSteps::add(const Function& f, const IsComputedOnce& once) { add(f, f.arguments, f.ops, once); }
 
-void ProgramSteps::add(const Function& f, const std::vector<ValueId>& arguments, const std::vector<Op>& ops,
+void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const std::vector<Op>& ops,
                        const IsComputedOnce& once) {
+  if (ops.empty()) return;
   LastUses lastUse;
-  for (const ValueId v : arguments) lastUse[v] = nullptr;
+  // Values that are never used die at the first op: kept, they would be second references to what others may overwrite.
+  for (const ValueId v : own) lastUse[v] = &ops.front();
   for (const Op& op : ops) {
     use(op, op, lastUse);
     for (const ValueId v : op.results) lastUse[v] = &op;  // until it is used: dies where it is made
   }
   std::unordered_map<const Op*, std::vector<ValueId>> dying;
-  for (const auto& [value, op] : lastUse)
-    if (op) dying[op].push_back(value);
+  for (const auto& [value, op] : lastUse) dying[op].push_back(value);
 
   std::vector<Step>& steps = ofBlock_[&ops];
   for (const Op& op : ops) {
     Step& step = steps.emplace_back();
     step.op = &op;
     step.dying = dying[&op];
+    const auto isUsedInside = [&](ValueId v) {
+      return std::ranges::any_of(op.regions, [v](const Block& block) { return isUsedIn(block, v); });
+    };
     for (auto v = op.operands.begin(); v != op.operands.end(); ++v)
-      step.takes.push_back(op.regions.empty() && std::ranges::find(step.dying, *v) != step.dying.end() &&
-                           std::find(v + 1, op.operands.end(), *v) == op.operands.end());
+      step.takes.push_back(mayTake(op) && std::ranges::find(step.dying, *v) != step.dying.end() &&
+                           std::find(v + 1, op.operands.end(), *v) == op.operands.end() && !isUsedInside(*v));
     for (size_t i = 0; i < op.operands.size(); ++i)
       if (step.takes[i]) std::erase(step.dying, op.operands[i]);
     step.once = once(op);
@@ -52,7 +68,13 @@ void ProgramSteps::add(const Function& f, const std::vector<ValueId>& arguments,
     if (!step.exchange) step.evaluate = plain::findEvaluator(op.name);
   }
   for (const Op& op : ops)
-    for (const Block& block : op.regions) add(f, block.arguments, block.ops, once);
+    for (const Block& block : op.regions) {
+      std::vector<ValueId> ofBlock = block.arguments;
+      // A branch is the last op that sees what dies here; the body of a loop is not.
+      if (isBranch(op))
+        std::ranges::copy_if(dying[&op], std::back_inserter(ofBlock), [&](ValueId v) { return isUsedIn(block, v); });
+      add(f, ofBlock, block.ops, once);
+    }
 }
 
 }  // namespace smalti::driver

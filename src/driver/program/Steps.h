@@ -25,7 +25,7 @@ struct Step {
   /// For each operand, whether this is its last use, so that the op may take its memory.
   std::vector<bool> takes;
   /// Values whose last use is this op, except operands that it takes. Values that a region takes from outside live
-  /// until the op that holds the region ends.
+  /// until the op that holds the region ends, or their last use in the branch that is taken.
   std::vector<ValueId> dying;
   std::vector<ArrayType> types;  ///< of the results
 };
@@ -39,7 +39,8 @@ class ProgramSteps {
   const std::vector<Step>& of(const std::vector<Op>& ops) const { return ofBlock_.at(&ops); }
 
  private:
-  void add(const Function&, const std::vector<ValueId>& arguments, const std::vector<Op>& ops, const IsComputedOnce&);
+  /// `own`: the values that a block may give up, its arguments and, of a branch, others that die with it.
+  void add(const Function&, const std::vector<ValueId>& own, const std::vector<Op>& ops, const IsComputedOnce&);
 
   std::unordered_map<const std::vector<Op>*, std::vector<Step>> ofBlock_;
 };

@@ -103,6 +103,10 @@ bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
     if (const Attr* sharding = raw.find("mhlo.sharding")) op.attributes.emplace_back("mhlo.sharding", sharding->text);
     return true;
   }
+  if (name == "annotate_device_placement" && raw.operands.size() == 1) {  // device_put to a memory: no new values
+    op.name = "optimization_barrier";
+    return true;
+  }
   if (const PlainOp* call = findPlainOp(name); call && call->isCustomCall()) return arrayCall(raw, op, name);
   if ((name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape") && raw.operands.size() == 1 &&
       raw.resultTypes.size() == 1) {

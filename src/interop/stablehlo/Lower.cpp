@@ -19,6 +19,7 @@ struct Refusal {
   std::string_view name, help;
 };
 constexpr std::string_view kOutside = "compute it outside the exported function";
+constexpr std::string_view kExport = "export the function with jax.export, which writes it as ops of StableHLO";
 constexpr std::array kRefusals{
     Refusal{"stablehlo.rng", "draw random numbers with jax.random"},
     Refusal{"stablehlo.infeed", "pass the data as arguments"},
@@ -183,7 +184,7 @@ bool Parser::refuse(const RawOp& raw, std::string code, std::string message, std
 }
 
 bool Parser::refuseByName(const RawOp& raw) {
-  std::string_view help = kOutside;
+  std::string_view help = raw.name.starts_with("chlo.") ? kExport : kOutside;
   for (const Refusal& r : kRefusals)
     if (r.name == raw.name) help = r.help;
   return refuse(raw, "SM2002", fmt::format("op '{}' is not supported around kernels", raw.name), std::string(help));

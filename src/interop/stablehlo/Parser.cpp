@@ -39,6 +39,27 @@ Attr textAttr(std::string text) {
   return a;
 }
 
+namespace {
+
+bool isUsed(const std::vector<Op>& ops, ValueId value) {
+  return std::ranges::any_of(ops, [&](const Op& op) {
+    return std::ranges::find(op.operands, value) != op.operands.end() ||
+           std::ranges::any_of(op.regions, [&](const Block& block) { return isUsed(block.ops, value); });
+  });
+}
+
+/// Programs exported for several platforms take the number of the platform first, which their callers do not know; most
+/// have no use for it.
+void dropUnusedPlatform(Function& main) {
+  if (main.arguments.empty() || isUsed(main.ops, main.arguments[0]) ||
+      main.argumentAttributes[0].find("\"_platform_index\"") == std::string::npos)
+    return;
+  main.arguments.erase(main.arguments.begin());
+  main.argumentAttributes.erase(main.argumentAttributes.begin());
+}
+
+}  // namespace
+
 Parser::Parser(std::string_view text, const std::string& fileName)
     : source_(text, fileName),
       cursor_(source_),
@@ -54,6 +75,7 @@ Result<Program> Parser::run() {
   if (main == program_.functions.end())
     main = std::find_if(program_.functions.begin(), program_.functions.end(), [](auto& f) { return !f.isPrivate; });
   program_.main = static_cast<int>(main - program_.functions.begin());
+  if (main != program_.functions.end()) dropUnusedPlatform(*main);
   auto status = liftShardMaps(program_);
   if (status) status = verify(program_);
   if (!status) {
