@@ -12,18 +12,20 @@ namespace {
 
 PlainResults dotGeneral(PlainCall& call);
 
-/// "and" multiplies, "or" adds: counts of pairs that are both true.
+/// The product of bools as numbers. If its results are bools, "and" multiplies and "or" adds: pairs that are both true
+/// are counted.
 PlainResults dotOfBools(PlainCall& call) {
-  std::vector<Array> counted;
+  const bool toBools = call.results[0].dtype == DType::pred;
+  const ArrayType counts{toBools ? DType::i32 : call.results[0].dtype, call.results[0].shape};
+  std::vector<Array> operands;
   for (const Array& operand : call.operands) {
-    auto numbers = converted(operand, DType::i32);
+    auto numbers = converted(operand, counts.dtype);
     if (!numbers) return fail(std::move(numbers.error()));
-    counted.push_back(std::move(*numbers));
+    operands.push_back(std::move(*numbers));
   }
-  const ArrayType counts{DType::i32, call.results[0].shape};
-  PlainCall ofNumbers{call.op, call.function, counted, {&counts, 1}, call.device, call.numerics, call.outer};
+  PlainCall ofNumbers{call.op, call.function, operands, {&counts, 1}, call.device, call.numerics, call.outer};
   auto sums = dotGeneral(ofNumbers);
-  if (!sums) return sums;
+  if (!sums || !toBools) return sums;
   auto result = Array::allocate(call.results[0]);
   if (!result) return fail(std::move(result.error()));
   std::ranges::transform(std::span((*sums)[0].as<int32_t>(), static_cast<size_t>((*sums)[0].elements())),
@@ -32,7 +34,7 @@ PlainResults dotOfBools(PlainCall& call) {
 }
 
 PlainResults dotGeneral(PlainCall& call) {
-  if (call.results[0].dtype == DType::pred) return dotOfBools(call);
+  if (call.operands[0].dtype() == DType::pred && call.operands[1].dtype() == DType::pred) return dotOfBools(call);
   const TypedOp op = call.typed();
   const auto lb = op.integers("lhs_batching_dimensions"), rb = op.integers("rhs_batching_dimensions");
   const auto lc = op.integers("lhs_contracting_dimensions"), rc = op.integers("rhs_contracting_dimensions");

@@ -158,7 +158,7 @@ Shape windowSizes(const Windows& windows, size_t rank) {
   return sizes;
 }
 
-/// Adds contiguous windows, as the gradient of gathered rows does. T is unsigned for all integers.
+/// Adds contiguous windows, as the gradient of gathered rows does. Of integers T is unsigned: sums wrap around.
 template <class T>
 void addWindows(Windows& windows, Array& sums, const Array& updates) {
   const Shape strides = rowMajorStrides(sums.shape()), sizes = windowSizes(windows, sums.shape().size());
@@ -188,7 +188,7 @@ bool addsWindows(const Op& op, Windows& windows, std::vector<Array>& results, co
     case DType::i32:
     case DType::u32:
       addWindows<uint32_t>(windows, results[0], updates);
-      break;  // sums wrap around
+      break;
     default:
       return false;
   }

@@ -136,7 +136,8 @@ def test_sort_by_keys(dtype):
 
 
 def test_sort_by_complex_numbers():
-    x = (VALUES + 1j * VALUES[::-1]).astype(np.complex64)
+    x = np.empty(VALUES.shape, np.complex64)
+    x.real, x.imag = VALUES, VALUES[::-1]
     same(jnp.sort, x)
 
 
@@ -181,6 +182,11 @@ def test_products_of_bools():
     a, b = (np.random.default_rng(i).random((2, 5, 5)) < 0.3 for i in (1, 2))
     same(lambda a, b: a[0] @ b[0], a, b)
     same(lambda a, b: jnp.einsum("bij,bjk->bik", a, b), a, b)
+    for numbers in ("i32", "f32", "i8"):
+        module = smalti.parse(MODULE.format("%a: tensor<5x5xi1>, %b: tensor<5x5xi1>", f"tensor<5x5x{numbers}>", f"""
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<5x5xi1>, tensor<5x5xi1>) -> tensor<5x5x{numbers}>
+  return %0 : tensor<5x5x{numbers}>"""))
+        assert module.run(a[0], b[0], target="cpu")[0].tolist() == (a[0].astype(int) @ b[0].astype(int)).tolist()
 
 
 def test_placements_change_no_values():

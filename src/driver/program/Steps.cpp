@@ -1,6 +1,7 @@
 #include "driver/program/Steps.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "driver/program/ProgramRunner.h"
 
@@ -22,11 +23,11 @@ bool isBranch(const Op& op) { return op.name == "if" || op.name == "case"; }
 /// The others read their operands where they are.
 bool mayTake(const Op& op) { return !isBranch(op) && op.name != "manual_computation"; }
 
-bool isUsedIn(const Block& block, ValueId value) {
-  return std::ranges::any_of(block.ops, [&](const Op& op) {
-    return std::ranges::find(op.operands, value) != op.operands.end() ||
-           std::ranges::any_of(op.regions, [&](const Block& inner) { return isUsedIn(inner, value); });
-  });
+void collectUsed(const Block& block, std::unordered_set<ValueId>& used) {
+  for (const Op& op : block.ops) {
+    used.insert(op.operands.begin(), op.operands.end());
+    for (const Block& inner : op.regions) collectUsed(inner, used);
+  }
 }
 
 }  // namespace
@@ -51,12 +52,11 @@ void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const
     Step& step = steps.emplace_back();
     step.op = &op;
     step.dying = dying[&op];
-    const auto isUsedInside = [&](ValueId v) {
-      return std::ranges::any_of(op.regions, [v](const Block& block) { return isUsedIn(block, v); });
-    };
+    std::unordered_set<ValueId> usedInside;
+    for (const Block& block : op.regions) collectUsed(block, usedInside);
     for (auto v = op.operands.begin(); v != op.operands.end(); ++v)
       step.takes.push_back(mayTake(op) && std::ranges::find(step.dying, *v) != step.dying.end() &&
-                           std::find(v + 1, op.operands.end(), *v) == op.operands.end() && !isUsedInside(*v));
+                           std::find(v + 1, op.operands.end(), *v) == op.operands.end() && !usedInside.contains(*v));
     for (size_t i = 0; i < op.operands.size(); ++i)
       if (step.takes[i]) std::erase(step.dying, op.operands[i]);
     step.once = once(op);
@@ -71,8 +71,11 @@ void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const
     for (const Block& block : op.regions) {
       std::vector<ValueId> ofBlock = block.arguments;
       // A branch is the last op that sees what dies here; the body of a loop is not.
-      if (isBranch(op))
-        std::ranges::copy_if(dying[&op], std::back_inserter(ofBlock), [&](ValueId v) { return isUsedIn(block, v); });
+      if (isBranch(op)) {
+        std::unordered_set<ValueId> used;
+        collectUsed(block, used);
+        std::ranges::copy_if(dying[&op], std::back_inserter(ofBlock), [&](ValueId v) { return used.contains(v); });
+      }
       add(f, ofBlock, block.ops, once);
     }
 }
