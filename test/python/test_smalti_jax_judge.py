@@ -42,7 +42,7 @@ def test_check_raises_what_it_found_with_the_users_line(target):
     assert caught.value.code == finding.code == "SM4102"
     assert finding.file.endswith("test_smalti_jax_judge.py")
     assert finding.line == never_set_to_zero.__code__.co_firstlineno + 2
-    assert str(caught.value).startswith("error[SM4102]: output 0 depends on uninitialised memory\n")
+    assert str(caught.value).startswith("finding[SM4102]: output 0 depends on uninitialised memory\n")
 
 
 @pytest.mark.parametrize("target", ["cpu", "interpret"])
