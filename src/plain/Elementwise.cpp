@@ -180,26 +180,13 @@ PlainResults isFinite(PlainCall& call) {
   return one(std::move(*result));
 }
 
-/// Bits of floats as integers in the same order: -NaN < -inf < … < -0 < +0 < … < +inf < +NaN.
 template <class Word>
-void totalOrderKeys(const Array& from, Array& to) {
+void orderWords(const Array& from, Array& to) {
   constexpr int kSign = sizeof(Word) * 8 - 1;
   for (int64_t i = 0; i < from.elements(); ++i) {
     const Word bits = from.as<Word>()[i];
     to.as<Word>()[i] = bits < 0 ? static_cast<Word>(bits ^ ~(Word{1} << kSign)) : bits;
   }
-}
-
-Result<Array> totalOrderKeys(const Array& from) {
-  constexpr DType kWord[] = {DType::i8, DType::i16, DType::i32, DType::i64};
-  const int bytes = storage_bytes(from.dtype());
-  auto keys = Array::allocate({kWord[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3], from.shape()});
-  if (!keys) return keys;
-  if (bytes == 1) totalOrderKeys<int8_t>(from, *keys);
-  if (bytes == 2) totalOrderKeys<int16_t>(from, *keys);
-  if (bytes == 4) totalOrderKeys<int32_t>(from, *keys);
-  if (bytes == 8) totalOrderKeys<int64_t>(from, *keys);
-  return keys;
 }
 
 PlainResults compare(PlainCall& call) {
@@ -370,6 +357,18 @@ std::string_view kernelOpName(std::string_view op, DType t) {
 }
 
 std::span<const EvaluatorRow> elementwiseEvaluators() { return kElementwiseEvaluators; }
+
+Result<Array> totalOrderKeys(const Array& from) {
+  constexpr DType kWord[] = {DType::i8, DType::i16, DType::i32, DType::i64};
+  const int bytes = storage_bytes(from.dtype());
+  auto keys = Array::allocate({kWord[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3], from.shape()});
+  if (!keys) return keys;
+  if (bytes == 1) orderWords<int8_t>(from, *keys);
+  if (bytes == 2) orderWords<int16_t>(from, *keys);
+  if (bytes == 4) orderWords<int32_t>(from, *keys);
+  if (bytes == 8) orderWords<int64_t>(from, *keys);
+  return keys;
+}
 
 Result<Array> converted(const Array& array, DType to) {
   if (array.dtype() == to) return array;

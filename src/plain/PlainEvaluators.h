@@ -87,6 +87,8 @@ Result<Array> partOf(const Array&, bool imaginary);
 Result<Array> complexOf(const Array& real, const Array& imaginary);
 /// `product` of complex arrays, by four of their parts.
 PlainResults complexProduct(PlainCall&, const Product& multiply);
+/// Bits of floats as integers in the same order: -NaN < -inf < … < -0 < +0 < … < +inf < +NaN.
+Result<Array> totalOrderKeys(const Array& floats);
 /// Real numbers as another type.
 Result<Array> converted(const Array&, DType to);
 Diagnostic noEvaluation(const PlainCall&, DType);

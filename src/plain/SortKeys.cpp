@@ -1,7 +1,6 @@
 #include "plain/SortKeys.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <unordered_map>
@@ -161,51 +160,50 @@ Block onlyKeys(const Block& region, const std::vector<SortKey>& keys) {
   return block;
 }
 
-constexpr uint64_t kSign = uint64_t{1} << 63;
-
-template <class Signed>
-uint64_t orderedBits(const std::byte* at, bool isFloat) {
-  Signed bits = 0;
-  std::memcpy(&bits, at, sizeof bits);
-  if (isFloat && bits < 0) bits = static_cast<Signed>(bits ^ std::numeric_limits<Signed>::max());
-  return static_cast<uint64_t>(static_cast<int64_t>(bits)) ^ kSign;
-}
-/// By its bits: integers, and floats in their total order.
-uint64_t numberOfBits(DType t, const std::byte* at) {
-  if (!is_float(t) && !is_signed_integer(t)) {  // little-endian
-    uint64_t bits = 0;
-    std::memcpy(&bits, at, static_cast<size_t>(storage_bytes(t)));
-    return bits;
-  }
-  switch (storage_bytes(t)) {
-    case 1:
-      return orderedBits<int8_t>(at, is_float(t));
-    case 2:
-      return orderedBits<int16_t>(at, is_float(t));
-    case 4:
-      return orderedBits<int32_t>(at, is_float(t));
-    default:
-      return orderedBits<int64_t>(at, is_float(t));
-  }
-}
-
-std::optional<std::vector<uint64_t>> numbersOf(const Array& values, const SortKey& key) {
+/// Integers in the order of the key's values. nullopt: some are not numbers, and the key does not order those.
+Result<std::optional<Array>> integersOf(const Array& values, const SortKey& key) {
   const DType t = values.dtype();
-  std::vector<uint64_t> numbers(static_cast<size_t>(values.elements()));
-  const int bytes = storage_bytes(t);
-  const std::byte* at = values.data();
-  for (uint64_t& number : numbers) {
-    if (is_float(t) && !key.isTotalOrder) {
-      const double x = eval::elementAsDouble(t, at) + 0.0;  // -0 becomes +0
-      if (std::isnan(x)) return std::nullopt;
-      number = orderedBits<int64_t>(reinterpret_cast<const std::byte*>(&x), true);
-    } else {
-      number = numberOfBits(t, at);
-    }
-    if (key.isDescending) number = ~number;
-    at += bytes;
+  if (!is_float(t)) return values;
+  if (key.isTotalOrder) {
+    auto integers = totalOrderKeys(values);
+    if (!integers) return fail(std::move(integers.error()));
+    return std::move(*integers);
   }
+  auto numbers = Array::allocate({DType::f64, values.shape()});
+  if (!numbers) return fail(std::move(numbers.error()));
+  for (int64_t i = 0, bytes = storage_bytes(t); i < values.elements(); ++i) {
+    const double x = eval::elementAsDouble(t, values.data() + i * bytes) + 0.0;  // -0 becomes +0
+    if (std::isnan(x)) return std::nullopt;
+    numbers->as<double>()[i] = x;
+  }
+  return integersOf(*numbers, {.isTotalOrder = true});
+}
+
+template <class Integer>
+std::vector<uint64_t> unsignedNumbers(const Array& integers, bool isDescending) {
+  constexpr uint64_t kFlip = std::is_signed_v<Integer> ? uint64_t{1} << 63 : 0;
+  const std::span from(integers.as<Integer>(), static_cast<size_t>(integers.elements()));
+  std::vector<uint64_t> numbers;
+  numbers.reserve(from.size());
+  for (const Integer x : from)
+    numbers.push_back((static_cast<uint64_t>(x) ^ kFlip) ^ (isDescending ? ~uint64_t{0} : 0));
   return numbers;
+}
+std::vector<uint64_t> unsignedNumbers(const Array& integers, bool isDescending) {
+  const auto of = [&]<class Signed, class Unsigned>() {
+    return is_signed_integer(integers.dtype()) ? unsignedNumbers<Signed>(integers, isDescending)
+                                               : unsignedNumbers<Unsigned>(integers, isDescending);
+  };
+  switch (storage_bytes(integers.dtype())) {
+    case 1:
+      return of.operator()<int8_t, uint8_t>();
+    case 2:
+      return of.operator()<int16_t, uint16_t>();
+    case 4:
+      return of.operator()<int32_t, uint32_t>();
+    default:
+      return of.operator()<int64_t, uint64_t>();
+  }
 }
 
 }  // namespace
@@ -223,9 +221,10 @@ Result<std::optional<std::vector<std::vector<uint64_t>>>> keyNumbers(const Plain
   if (!values) return fail(std::move(values.error()));
   std::vector<std::vector<uint64_t>> all;
   for (size_t k = 0; k < keys.size(); ++k) {
-    auto numbers = numbersOf((*values)[k], keys[k]);
-    if (!numbers) return std::nullopt;
-    all.push_back(std::move(*numbers));
+    const auto integers = integersOf((*values)[k], keys[k]);
+    if (!integers) return fail(integers.error());
+    if (!*integers) return std::nullopt;
+    all.push_back(unsignedNumbers(**integers, keys[k].isDescending));
   }
   return all;
 }

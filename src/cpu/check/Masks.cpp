@@ -13,12 +13,6 @@
 namespace smalti::cpu {
 namespace {
 
-/// Whether operands and result have the same shape; a bitcast to another width changes it.
-bool keepsShape(mlir::Operation& op) {
-  const Shape shape = shapeOf(op.getResult(0).getType());
-  return llvm::all_of(op.getOperandTypes(), [&](mlir::Type t) { return shapeOf(t) == shape; });
-}
-
 bool isPlainProduct(mlir::Operation& op) {
   const auto dims = dotDimensionsOf(op);
   return dims.lhsBatch.empty() && dims.lhsContracting.size() == 1 && dims.lhsFree.size() == 1 &&
@@ -144,7 +138,7 @@ MaskRule maskRuleOf(mlir::Operation& op) {
   if (mlir::isa<mlir::vector::MultiDimReductionOp>(op) && mlir::isa<mlir::VectorType>(op.getResult(0).getType()))
     return MaskRule::reduce;
   if (mlir::isa<tpu::MatmulOp>(op) && isPlainProduct(op)) return MaskRule::matmul;
-  return isElementwise(op) && keepsShape(op) ? MaskRule::elementwise : MaskRule::none;
+  return isElementwise(op) ? MaskRule::elementwise : MaskRule::none;
 }
 
 mlir::OperandRange movedOperands(mlir::Operation& op) {

@@ -1,9 +1,9 @@
 #include "driver/program/Steps.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "driver/program/ProgramRunner.h"
+#include "ir/program/Uses.h"
 
 namespace smalti::driver {
 namespace {
@@ -22,13 +22,6 @@ bool isBranch(const Op& op) { return op.name == "if" || op.name == "case"; }
 
 /// The others read their operands where they are.
 bool mayTake(const Op& op) { return !isBranch(op) && op.name != "manual_computation"; }
-
-void collectUsed(const Block& block, std::unordered_set<ValueId>& used) {
-  for (const Op& op : block.ops) {
-    used.insert(op.operands.begin(), op.operands.end());
-    for (const Block& inner : op.regions) collectUsed(inner, used);
-  }
-}
 
 }  // namespace
 
@@ -53,7 +46,7 @@ void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const
     step.op = &op;
     step.dying = dying[&op];
     std::unordered_set<ValueId> usedInside;
-    for (const Block& block : op.regions) collectUsed(block, usedInside);
+    for (const Block& block : op.regions) usedInside.merge(valuesUsedBy(block.ops));
     for (auto v = op.operands.begin(); v != op.operands.end(); ++v)
       step.takes.push_back(mayTake(op) && std::ranges::find(step.dying, *v) != step.dying.end() &&
                            std::find(v + 1, op.operands.end(), *v) == op.operands.end() && !usedInside.contains(*v));
@@ -72,8 +65,7 @@ void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const
       std::vector<ValueId> ofBlock = block.arguments;
       // A branch is the last op that sees what dies here; the body of a loop is not.
       if (isBranch(op)) {
-        std::unordered_set<ValueId> used;
-        collectUsed(block, used);
+        const std::unordered_set<ValueId> used = valuesUsedBy(block.ops);
         std::ranges::copy_if(dying[&op], std::back_inserter(ofBlock), [&](ValueId v) { return used.contains(v); });
       }
       add(f, ofBlock, block.ops, once);

@@ -8,6 +8,7 @@
 #include "interop/Limits.h"
 #include "interop/stablehlo/Gspmd.h"
 #include "interop/stablehlo/Sharding.h"
+#include "ir/program/Uses.h"
 
 namespace smalti::interop::stablehlo {
 
@@ -41,18 +42,11 @@ Attr textAttr(std::string text) {
 
 namespace {
 
-bool isUsed(const std::vector<Op>& ops, ValueId value) {
-  return std::ranges::any_of(ops, [&](const Op& op) {
-    return std::ranges::find(op.operands, value) != op.operands.end() ||
-           std::ranges::any_of(op.regions, [&](const Block& block) { return isUsed(block.ops, value); });
-  });
-}
-
 /// Programs exported for several platforms take the number of the platform first, which their callers do not know; most
 /// have no use for it.
 void dropUnusedPlatform(Function& main) {
-  if (main.arguments.empty() || isUsed(main.ops, main.arguments[0]) ||
-      main.argumentAttributes[0].find("\"_platform_index\"") == std::string::npos)
+  if (main.arguments.empty() || main.argumentAttributes[0].find("\"_platform_index\"") == std::string::npos ||
+      valuesUsedBy(main.ops).contains(main.arguments[0]))
     return;
   main.arguments.erase(main.arguments.begin());
   main.argumentAttributes.erase(main.argumentAttributes.begin());
