@@ -6,6 +6,7 @@
 #include "eval/Reduce.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
+#include "plain/RegionPlan.h"
 
 namespace smalti::plain {
 namespace {
@@ -91,7 +92,20 @@ PlainResults reduceInOrder(PlainCall& call, std::span<const int64_t> dims) {
     slabs.push_back(std::move(*slab));
     accumulators.push_back(std::move(*accumulator));
   }
-  for (int64_t step = 0; step < steps && num_elements(outShape) > 0; ++step) {
+  if (num_elements(outShape) == 0) return accumulators;
+  if (auto plan = RegionPlan::of(call, call.op.regions[0])) {
+    std::vector<const std::byte*> arguments;
+    std::vector<std::byte*> reduced;
+    for (Array& a : accumulators) reduced.push_back(a.data());
+    arguments.assign(reduced.begin(), reduced.end());
+    for (const Array& slab : slabs) arguments.push_back(slab.data());
+    for (int64_t step = 0; step < steps; ++step) {
+      plan->run(arguments, reduced, num_elements(outShape));
+      for (size_t i = 0; i < n; ++i) arguments[n + i] += call.results[i].bytes();
+    }
+    return accumulators;
+  }
+  for (int64_t step = 0; step < steps; ++step) {
     std::vector<Array> arguments = std::move(accumulators);
     for (size_t i = 0; i < n; ++i)
       arguments.push_back(Array::view(call.results[i], slabs[i].data() + step * call.results[i].bytes()));

@@ -191,21 +191,12 @@ void orderWords(const Array& from, Array& to) {
 
 PlainResults compare(PlainCall& call) {
   if (is_complex(call.operands[0].dtype())) return complexCompare(call);
-  std::string direction(call.typed().text("comparison_direction"));
-  std::transform(direction.begin(), direction.end(), direction.begin(), [](char c) { return c | 0x20; });
   const DType t = call.operands[0].dtype();
-  if (is_float(t) && call.typed().text("compare_type") == "TOTALORDER") {
-    auto a = totalOrderKeys(call.operands[0]), b = totalOrderKeys(call.operands[1]);
-    if (!a || !b) return fail(std::move(a ? b.error() : a.error()));
-    const bool ordered = direction != "eq" && direction != "ne";
-    return runBinary(call, (ordered ? "arith.cmpi.s" : "arith.cmpi.") + direction, *a, *b);
-  }
-  const bool equality = direction == "eq" || direction == "ne";
-  const std::string name = is_float(t) ? "arith.cmpf." + (direction == "ne" ? std::string("une") : "o" + direction)
-                           : equality  ? "arith.cmpi." + direction
-                           : is_signed_integer(t) ? "arith.cmpi.s" + direction
-                                                  : "arith.cmpi.u" + direction;
-  return runBinary(call, name, call.operands[0], call.operands[1]);
+  const std::string name = compareKernelName(call.typed(), t);
+  if (!name.empty()) return runBinary(call, name, call.operands[0], call.operands[1]);
+  auto a = totalOrderKeys(call.operands[0]), b = totalOrderKeys(call.operands[1]);
+  if (!a || !b) return fail(std::move(a ? b.error() : a.error()));
+  return runBinary(call, compareKernelName(call.typed(), a->dtype()), *a, *b);
 }
 
 PlainResults convert(PlainCall& call) {
@@ -354,6 +345,15 @@ constexpr std::array kElementwiseEvaluators{
 std::string_view kernelOpName(std::string_view op, DType t) {
   const std::string_view name = kernelName(kUnary, op, t);
   return name.empty() ? kernelName(kBinary, op, t) : name;
+}
+
+std::string compareKernelName(const TypedOp& op, DType t) {
+  std::string direction(op.text("comparison_direction"));
+  std::transform(direction.begin(), direction.end(), direction.begin(), [](char c) { return c | 0x20; });
+  if (is_float(t) && op.text("compare_type") == "TOTALORDER") return "";
+  if (is_float(t)) return "arith.cmpf." + (direction == "ne" ? std::string("une") : "o" + direction);
+  if (direction == "eq" || direction == "ne") return "arith.cmpi." + direction;
+  return (is_signed_integer(t) ? "arith.cmpi.s" : "arith.cmpi.u") + direction;
 }
 
 std::span<const EvaluatorRow> elementwiseEvaluators() { return kElementwiseEvaluators; }

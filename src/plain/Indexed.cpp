@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include "base/RowMajor.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
+#include "plain/RegionPlan.h"
 #include "plain/Updates.h"
 
 namespace smalti::plain {
@@ -80,6 +82,46 @@ class Windows {
   }
   bool next() { return advance(at_, batch_); }
 
+  /// Calls `visit` with each window's start in the operand and in the updates. A window that is not wholly inside the
+  /// operand is left out, as XLA does.
+  void forEachInside(const Shape& operand, const std::function<void(int64_t, int64_t)>& visit) {
+    const Shape strides = rowMajorStrides(operand);
+    Shape last = operand;
+    for (int64_t& l : last) --l;
+    for (size_t w = 0; w < shape.size(); ++w) last[operandDims[w]] -= shape[w] - 1;
+    if (std::ranges::any_of(last, [](int64_t l) { return l < 0; })) return;
+    if (const auto starts = list()) {
+      int64_t from = 0;
+      for (const int32_t index : starts->indices) {
+        if (index >= 0 && index <= last[starts->dim]) visit(index * strides[starts->dim], from);
+        from += starts->stride;
+      }
+      return;
+    }
+    do {
+      const Shape& at = start();
+      int64_t first = 0;
+      bool isInside = true;
+      for (size_t d = 0; d < at.size(); ++d) {
+        isInside = isInside && at[d] >= 0 && at[d] <= last[d];
+        if (isInside) first += at[d] * strides[d];
+      }
+      if (isInside) visit(first, offset());
+    } while (next());
+  }
+  /// Calls `visit` with each element's distance from the window's start in the operand and in the updates.
+  void forEachElement(const std::function<void(int64_t, int64_t)>& visit) const {
+    Shape index(shape.size(), 0);
+    do {
+      int64_t to = 0, from = 0;
+      for (size_t w = 0; w < index.size(); ++w) {
+        to += index[w] * inOperand[w];
+        from += index[w] * inBatched[w];
+      }
+      visit(to, from);
+    } while (advance(index, shape));
+  }
+
   /// One window for each entry of a list of i32, its start along one dimension, as in `take`.
   struct List {
     std::span<const int32_t> indices;
@@ -142,56 +184,28 @@ PlainResults gather(PlainCall& call) {
   return one(std::move(*result));
 }
 
-/// Start of the current window in the operand; nothing if it is not entirely inside.
-std::optional<int64_t> windowInside(Windows& windows, const Shape& operand, const Shape& strides, const Shape& sizes) {
-  const Shape& start = windows.start();
-  int64_t first = 0;
-  for (size_t d = 0; d < start.size(); ++d) {
-    if (start[d] < 0 || start[d] > operand[d] - sizes[d]) return std::nullopt;
-    first += start[d] * strides[d];
-  }
-  return first;
-}
-Shape windowSizes(const Windows& windows, size_t rank) {
-  Shape sizes(rank, 1);
-  for (size_t w = 0; w < windows.shape.size(); ++w) sizes[windows.operandDims[w]] = windows.shape[w];
-  return sizes;
-}
-
-/// Adds contiguous windows, as the gradient of gathered rows does. Of integers T is unsigned: sums wrap around.
-template <class T>
-void addWindows(Windows& windows, Array& sums, const Array& updates) {
-  const Shape strides = rowMajorStrides(sums.shape()), sizes = windowSizes(windows, sums.shape().size());
-  const int64_t count = num_elements(windows.shape);
-  do {
-    const auto first = windowInside(windows, sums.shape(), strides, sizes);
-    if (!first) continue;
-    T* to = sums.as<T>() + *first;
-    const T* from = updates.as<T>() + windows.offset();
-    for (int64_t i = 0; i < count; ++i) to[i] += from[i];
-  } while (windows.next());
-}
-/// Whether that was all of the scatter.
-bool addsWindows(const Op& op, Windows& windows, std::vector<Array>& results, const Array& updates) {
-  const Block& region = op.regions[0];
-  if (results.size() != 1 || region.ops.size() != 2 || region.ops[0].name != "add" ||
-      region.ops[0].operands != region.arguments || region.ops[1].operands != region.ops[0].results)
-    return false;
-  if (windows.empty() || !windows.contiguous()) return false;
-  switch (results[0].dtype()) {
-    case DType::f32:
-      addWindows<float>(windows, results[0], updates);
-      break;
-    case DType::f64:
-      addWindows<double>(windows, results[0], updates);
-      break;
-    case DType::i32:
-    case DType::u32:
-      addWindows<uint32_t>(windows, results[0], updates);
-      break;
-    default:
-      return false;
-  }
+/// Updates one window after the other, if the region is a list of kernels; says whether that was all of the scatter.
+bool updatesWindows(const PlainCall& call, Windows& windows, std::vector<Array>& results,
+                    std::span<const Array> updates) {
+  auto plan = windows.empty() ? std::nullopt : RegionPlan::of(call, call.op.regions[0]);
+  if (!plan) return false;
+  const size_t n = results.size();
+  std::vector<const std::byte*> arguments(2 * n);
+  std::vector<std::byte*> updated(n);
+  const auto update = [&](int64_t to, int64_t from, int64_t count) {
+    for (size_t i = 0; i < n; ++i) {
+      const int bytes = storage_bytes(results[i].dtype());
+      arguments[i] = updated[i] = results[i].data() + to * bytes;
+      arguments[n + i] = updates[i].data() + from * bytes;
+    }
+    plan->run(arguments, updated, count);
+  };
+  const bool inOnePiece = windows.contiguous();
+  windows.forEachInside(results[0].shape(), [&](int64_t first, int64_t from) {
+    if (inOnePiece) return update(first, from, num_elements(windows.shape));
+    windows.forEachElement(
+        [&](int64_t inOperand, int64_t inBatched) { update(first + inOperand, from + inBatched, 1); });
+  });
   return true;
 }
 /// Copies the windows if the region returns its updates, and says whether that was all of the scatter. Of several
@@ -200,36 +214,23 @@ bool copiesWindows(const Op& op, Windows& windows, std::vector<Array>& results, 
   const Block& region = op.regions[0];
   const std::span<const ValueId> ofUpdates = std::span(region.arguments).subspan(results.size());
   if (region.ops.size() != 1 || !std::ranges::equal(region.ops[0].operands, ofUpdates) || windows.empty()) return false;
-  const Shape strides = rowMajorStrides(results[0].shape()), sizes = windowSizes(windows, results[0].shape().size());
-  do {
-    const auto first = windowInside(windows, results[0].shape(), strides, sizes);
-    for (size_t i = 0; first && i < results.size(); ++i) {
+  windows.forEachInside(results[0].shape(), [&](int64_t first, int64_t from) {
+    for (size_t i = 0; i < results.size(); ++i) {
       const int bytes = storage_bytes(results[i].dtype());
-      eval::copyStrided(updates[i].data() + windows.offset() * bytes, windows.inBatched,
-                        results[i].data() + *first * bytes, windows.inOperand, windows.shape, bytes);
+      eval::copyStrided(updates[i].data() + from * bytes, windows.inBatched, results[i].data() + first * bytes,
+                        windows.inOperand, windows.shape, bytes);
     }
-  } while (windows.next());
+  });
   return true;
 }
 
-/// A window that is not wholly inside the operand is left out, as XLA does.
 UpdateRounds updateRounds(Windows& windows, const Shape& operand) {
   if (windows.empty()) return UpdateRounds(0);
   UpdateRounds rounds(num_elements(operand));
-  const Shape strides = rowMajorStrides(operand), sizes = windowSizes(windows, operand.size());
-  do {
-    const auto first = windowInside(windows, operand, strides, sizes);
-    if (!first) continue;
-    Shape index(windows.shape.size(), 0);
-    do {
-      int64_t to = *first, from = windows.offset();
-      for (size_t w = 0; w < index.size(); ++w) {
-        to += index[w] * windows.inOperand[w];
-        from += index[w] * windows.inBatched[w];
-      }
-      rounds.add({from, to});
-    } while (advance(index, windows.shape));
-  } while (windows.next());
+  windows.forEachInside(operand, [&](int64_t first, int64_t from) {
+    windows.forEachElement(
+        [&](int64_t inOperand, int64_t inBatched) { rounds.add({from + inBatched, first + inOperand}); });
+  });
   return rounds;
 }
 
@@ -250,7 +251,7 @@ PlainResults scatter(PlainCall& call) {
                    .map = op.integers("scatter_dims_to_operand_dims"),
                    .indexVectorDim = op.integer("index_vector_dim")},
                   results[0].shape(), call.operands[n], updates[0].shape());
-  if (addsWindows(call.op, windows, results, updates[0]) || copiesWindows(call.op, windows, results, updates))
+  if (copiesWindows(call.op, windows, results, updates) || updatesWindows(call, windows, results, updates))
     return results;
   const UpdateRounds rounds = updateRounds(windows, results[0].shape());
   return applyUpdates(call, call.op.regions[0], rounds, std::move(results), updates);

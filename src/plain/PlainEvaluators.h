@@ -42,6 +42,8 @@ PlainEvaluator findEvaluator(std::string_view op);
 
 /// The kernel op that computes a unary or binary op of this dtype: "add" of f32 is "arith.addf". Empty: there is none.
 std::string_view kernelOpName(std::string_view op, DType);
+/// The kernel op of a comparison of this dtype. Empty: floats in total order, which are compared by `totalOrderKeys`.
+std::string compareKernelName(const TypedOp&, DType);
 
 // One table per family.
 std::span<const EvaluatorRow> elementwiseEvaluators();

@@ -2,11 +2,9 @@
 // ApproxTopK.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <numeric>
 
-#include "eval/FloatFormats.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
 #include "plain/SortKeys.h"
@@ -238,32 +236,38 @@ PlainResults approxTopK(PlainCall& call) {
   return results;
 }
 
-/// Does `a` come before `b` from the largest down: NaN, infinity, …, +0, -0, …
-bool isLarger(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
-  return a != b ? a > b : std::signbit(b) && !std::signbit(a);
+/// Numbers in the order of the elements, which of floats is the total one.
+Result<Array> numbersInOrder(const Array& elements) {
+  const DType t = elements.dtype();
+  if (is_float(t)) {
+    const auto keys = totalOrderKeys(elements);
+    return keys ? converted(*keys, DType::i64) : keys;
+  }
+  if (t != DType::u64) return converted(elements, DType::i64);
+  auto numbers = Array::allocate({DType::i64, elements.shape()});
+  if (numbers)
+    std::transform(elements.as<uint64_t>(), elements.as<uint64_t>() + elements.elements(), numbers->as<int64_t>(),
+                   [](uint64_t x) { return static_cast<int64_t>(x ^ (uint64_t{1} << 63)); });
+  return numbers;
 }
 
 PlainResults topK(PlainCall& call) {
   const Array& in = call.operands[0];
   auto values = Array::allocate(call.results[0]), indices = Array::allocate(call.results[1]);
   if (!values || !indices) return fail(std::move(values ? indices.error() : values.error()));
-  const DType t = in.dtype();
-  const bool isWhole = is_integer(t);
-  const int64_t length = in.shape().back(), k = call.results[0].shape.back(), bytes = storage_bytes(t);
-  std::vector<int32_t> order(static_cast<size_t>(length));
+  const auto numbers = numbersInOrder(in);
+  if (!numbers) return fail(numbers.error());
+  const int64_t length = in.shape().back(), k = call.results[0].shape.back(), bytes = storage_bytes(in.dtype());
+  std::vector<std::pair<int64_t, int32_t>> order(static_cast<size_t>(length));
   for (int64_t row = 0; k > 0 && row < values->elements() / k; ++row) {
-    std::iota(order.begin(), order.end(), 0);
-    const auto before = [&](int32_t a, int32_t b) {
-      const int64_t i = row * length + a, j = row * length + b;
-      if (isWhole && bytes == 8) return indexAt(in, i) > indexAt(in, j);
-      return isLarger(eval::elementAsDouble(t, in.data() + i * bytes), eval::elementAsDouble(t, in.data() + j * bytes));
-    };
-    std::partial_sort(order.begin(), order.begin() + k, order.end(),
-                      [&](int32_t a, int32_t b) { return before(a, b) || (a < b && !before(b, a)); });
+    for (int64_t i = 0; i < length; ++i) order[i] = {numbers->as<int64_t>()[row * length + i], static_cast<int32_t>(i)};
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
     for (int64_t i = 0; i < k; ++i) {
-      indices->as<int32_t>()[row * k + i] = order[i];
-      std::copy_n(in.data() + (row * length + order[i]) * bytes, bytes, values->data() + (row * k + i) * bytes);
+      const int32_t from = order[i].second;
+      indices->as<int32_t>()[row * k + i] = from;
+      std::copy_n(in.data() + (row * length + from) * bytes, bytes, values->data() + (row * k + i) * bytes);
     }
   }
   return several(std::move(*values), std::move(*indices));

@@ -7,6 +7,7 @@
 #include "base/RowMajor.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
+#include "plain/RegionPlan.h"
 #include "plain/Updates.h"
 
 namespace smalti::plain {
@@ -111,6 +112,24 @@ class WindowReduction {
     int64_t inner = 1;
     for (size_t d = static_cast<size_t>(dim) + 1; d < shape_.size(); ++d) inner *= shape_[d];
     const int64_t outer = num_elements(slab) / inner;
+    if (auto plan = RegionPlan::of(call_, call_.op.regions[0])) {
+      std::vector<const std::byte*> arguments(2 * n_);
+      std::vector<std::byte*> sums(n_);
+      for (int64_t o = 0; o < outer; ++o) {
+        for (size_t i = 0; i < n_; ++i) arguments[i] = (*accumulators)[i].data();
+        for (int64_t step = 0; step < shape_[dim]; ++step) {
+          const int64_t row = o * shape_[dim] + (fromEnd ? shape_[dim] - 1 - step : step);
+          for (size_t i = 0; i < n_; ++i) {
+            const int64_t at = row * inner * storage_bytes(results[i].dtype());
+            arguments[n_ + i] = call_.operands[i].data() + at;
+            sums[i] = results[i].data() + at;
+          }
+          plan->run(arguments, sums, inner);
+          std::ranges::copy(sums, arguments.begin());
+        }
+      }
+      return results;
+    }
     for (int64_t step = 0; step < shape_[dim]; ++step) {
       starts[dim] = fromEnd ? shape_[dim] - 1 - step : step;
       std::vector<Array> elements;

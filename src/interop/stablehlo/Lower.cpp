@@ -172,6 +172,18 @@ std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source
   return std::nullopt;
 }
 
+/// The decomposition of chlo.top_k sorts the whole array: the op itself does less.
+void computeItself(RawOp& raw) {
+  const Attr *name = raw.find("name"), *attributes = raw.find("composite_attributes");
+  if (raw.name != "stablehlo.composite" || !name || name->text != "chlo.top_k" || !attributes) return;
+  const Attr* k = attributes->find("k");
+  if (!k) return;
+  Attr count = *k;
+  raw.name = name->text;
+  raw.attributes.clear();
+  raw.set("k", std::move(count));
+}
+
 }  // namespace
 
 bool Parser::refuse(const RawOp& raw, std::string code, std::string message, std::string help) {
@@ -239,6 +251,7 @@ bool Parser::lowerAttributes(const RawOp& raw, Op& op) {
 bool Parser::lower(RawOp& raw, Op& op) {
   op.place = raw.place;
   op.operands = raw.operands;
+  computeItself(raw);
   const std::string_view name = raw.name;
   if (name == "func.return" || name == "stablehlo.return" || name == "sdy.return" || name == "func.call" ||
       name == "stablehlo.composite") {

@@ -346,8 +346,10 @@ bool Parser::prettyOp(RawOp& raw) {
     return types(raw, Types::same);
   }
   if (name == "stablehlo.composite") {
-    if (!cursor_.string() || !operandList(raw)) return false;
-    return types(raw, Types::same);
+    auto composite = cursor_.string();
+    if (!composite) return false;
+    raw.set("name", textAttr(std::move(*composite)));
+    return operandList(raw) && types(raw, Types::same);
   }
   if (name == "sdy.sharding_constraint") {
     if (!operandList(raw)) return false;
