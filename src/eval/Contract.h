@@ -15,7 +15,7 @@ enum class DotNumerics { full, bf16x1, bf16x3, bf16x6 };
 
 /// out = lhs · rhs + acc, result dims [batch…, lhs free…, rhs free…]. Where acc and out are
 /// floats, operands (any mix) are multiplied and summed in f32 and rounded once to out's dtype; integers accumulate in
-/// i32 with wrap-around. `lhsUnsigned`/`rhsUnsigned`:
+/// i32 with wrap-around. f64, and integers of 64 bits, only among themselves. `lhsUnsigned`/`rhsUnsigned`:
 /// how signless integer operands are read. acc may be a splat. Returns false when the dtypes have no product.
 bool dotGeneral(Input lhs, Input rhs, const DotDims&, Input acc, Output out, DotNumerics numerics = DotNumerics::full,
                 bool lhsUnsigned = false, bool rhsUnsigned = false);

@@ -68,6 +68,53 @@ std::optional<eval::ReduceKind> reduceKind(const Block& block, DType t) {
   return std::nullopt;
 }
 
+/// Rows `first` to `first + count` of the arrays, `width` elements each, are combined with `into` in their order.
+void foldInOrder(RegionPlan& plan, const std::vector<Array>& rows, int64_t first, int64_t count, int64_t width,
+                 std::vector<Array>& into) {
+  std::vector<const std::byte*> arguments;
+  std::vector<std::byte*> sums;
+  std::vector<int64_t> rowBytes;
+  for (Array& sum : into) {
+    sums.push_back(sum.data());
+    arguments.push_back(sum.data());
+    rowBytes.push_back(width * storage_bytes(sum.dtype()));
+  }
+  for (size_t i = 0; i < rows.size(); ++i) arguments.push_back(rows[i].data() + first * rowBytes[i]);
+  for (int64_t row = 0; row < count; ++row) {
+    plan.run(arguments, sums, width);
+    for (size_t i = 0; i < rows.size(); ++i) arguments[into.size() + i] += rowBytes[i];
+  }
+}
+
+/// Elements that a step of a plan works on at least, so that finding them takes less time than the work.
+constexpr int64_t kElementsOfAStep = 512;
+/// Shorter runs are not divided: the result of a reducer that is not associative is that of the elements in order.
+constexpr int64_t kShortestRun = 64;
+
+/// `count` rows, combined in their order. Many are divided into runs that are combined side by side: a reducer is
+/// associative.
+Status foldRows(RegionPlan& plan, const std::vector<Array>& rows, int64_t count, int64_t width,
+                std::vector<Array>& into) {
+  const int64_t runs = std::min(kElementsOfAStep / width, count / kShortestRun), length = runs > 1 ? count / runs : 0;
+  if (length > 0) {
+    std::vector<Array> sideBySide, sums;
+    for (const Array& array : rows) {
+      auto moved = Array::allocate({array.dtype(), {length, runs, width}});
+      auto sum = Array::allocate({array.dtype(), {runs, width}});
+      if (!moved || !sum) return fail(std::move(moved ? sum.error() : moved.error()));
+      eval::transpose({array.data(), array.dtype(), std::array{runs, length, width}}, std::array<int64_t, 3>{1, 0, 2},
+                      out(*moved));
+      std::copy_n(moved->data(), sum->bytes(), sum->data());
+      sideBySide.push_back(std::move(*moved));
+      sums.push_back(std::move(*sum));
+    }
+    foldInOrder(plan, sideBySide, 1, length - 1, runs * width, sums);
+    foldInOrder(plan, sums, 0, runs, width, into);
+  }
+  foldInOrder(plan, rows, runs * length, count - runs * length, width, into);
+  return {};
+}
+
 /// Any reducer: element by element along the reduced dimensions, for all results at once.
 PlainResults reduceInOrder(PlainCall& call, std::span<const int64_t> dims) {
   const size_t n = call.results.size();
@@ -94,15 +141,8 @@ PlainResults reduceInOrder(PlainCall& call, std::span<const int64_t> dims) {
   }
   if (num_elements(outShape) == 0) return accumulators;
   if (auto plan = RegionPlan::of(call, call.op.regions[0])) {
-    std::vector<const std::byte*> arguments;
-    std::vector<std::byte*> reduced;
-    for (Array& a : accumulators) reduced.push_back(a.data());
-    arguments.assign(reduced.begin(), reduced.end());
-    for (const Array& slab : slabs) arguments.push_back(slab.data());
-    for (int64_t step = 0; step < steps; ++step) {
-      plan->run(arguments, reduced, num_elements(outShape));
-      for (size_t i = 0; i < n; ++i) arguments[n + i] += call.results[i].bytes();
-    }
+    if (Status ok = foldRows(*plan, slabs, steps, num_elements(outShape), accumulators); !ok)
+      return fail(std::move(ok.error()));
     return accumulators;
   }
   for (int64_t step = 0; step < steps; ++step) {
@@ -165,7 +205,14 @@ PlainResults product(PlainCall& call, const Product& multiply) {
   auto result = Array::allocate(type);
   if (!result) return fail(std::move(result.error()));
   const int64_t zero = 0;
-  const DType accumulator = type.dtype == DType::f64 ? DType::f64 : is_float(type.dtype) ? DType::f32 : DType::i32;
+  const bool isWide = bit_width(type.dtype) == 64;
+  const DType accumulator = isWide ? type.dtype : is_float(type.dtype) ? DType::f32 : DType::i32;
+  if (isWide)
+    for (Array& operand : call.operands) {
+      auto wide = converted(operand, type.dtype);
+      if (!wide) return fail(std::move(wide.error()));
+      operand = std::move(*wide);
+    }
   const eval::Input acc{reinterpret_cast<const std::byte*>(&zero), accumulator, result->shape(), true};
   if (result->elements() > 0 && !multiply(in(call.operands[0]), in(call.operands[1]), acc, out(*result)))
     return fail(noEvaluation(call, call.operands[0].dtype()));

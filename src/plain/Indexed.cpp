@@ -28,7 +28,7 @@ class Windows {
   };
 
   Windows(const Numbers& numbers, const Shape& operand, const Array& indices, const Shape& batched)
-      : numbers_(numbers), indices_(indices), indexStrides_(rowMajorStrides(indices.shape())), start_(operand.size()) {
+      : numbers_(numbers), indices_(indices), start_(operand.size()) {
     const Shape operandStrides = rowMajorStrides(operand), batchedStrides = rowMajorStrides(batched);
     size_t next = 0;
     for (int64_t d = 0; d < static_cast<int64_t>(operand.size()); ++d)
@@ -44,6 +44,11 @@ class Windows {
         batchStrides_.push_back(batchedStrides[d]);
       }
     at_.assign(batch_.size(), 0);
+    indicesStrides_ = rowMajorStrides(indices.shape());
+    if (numbers.indexVectorDim < static_cast<int64_t>(indices.shape().size())) {
+      indexStep_ = indicesStrides_[static_cast<size_t>(numbers.indexVectorDim)];
+      indicesStrides_.erase(indicesStrides_.begin() + numbers.indexVectorDim);
+    }
   }
 
   Shape shape;                 ///< of a window
@@ -52,14 +57,8 @@ class Windows {
 
   /// Start of the current window in the operand, from the indices.
   const Shape& start() {
-    std::fill(start_.begin(), start_.end(), 0);
-    int64_t position = 0;
-    for (size_t d = 0, b = 0; d < indices_.shape().size(); ++d)
-      if (static_cast<int64_t>(d) != numbers_.indexVectorDim) position += at_[b++] * indexStrides_[d];
-    const bool isVector = numbers_.indexVectorDim < static_cast<int64_t>(indices_.shape().size());
-    const int64_t step = isVector ? indexStrides_[numbers_.indexVectorDim] : 0;
     for (size_t i = 0; i < numbers_.map.size(); ++i)
-      start_[numbers_.map[i]] = indexAt(indices_, position + static_cast<int64_t>(i) * step);
+      start_[numbers_.map[i]] = index(position_ + static_cast<int64_t>(i) * indexStep_);
     for (size_t i = 0; i < numbers_.operandBatching.size(); ++i) {
       const int64_t d = numbers_.indicesBatching[i];
       start_[numbers_.operandBatching[i]] = at_[d - (d > numbers_.indexVectorDim ? 1 : 0)];
@@ -67,11 +66,7 @@ class Windows {
     return start_;
   }
   /// Start of the current window in the result or updates, in elements.
-  int64_t offset() const {
-    int64_t offset = 0;
-    for (size_t d = 0; d < at_.size(); ++d) offset += at_[d] * batchStrides_[d];
-    return offset;
-  }
+  int64_t offset() const { return offset_; }
   bool empty() const { return num_elements(batch_) == 0 || num_elements(shape) == 0; }
   /// Whether windows are contiguous in both arrays.
   bool contiguous() const {
@@ -80,7 +75,17 @@ class Windows {
       if (shape[d] != 1 && (inOperand[d] != stride || inBatched[d] != stride)) return false;
     return true;
   }
-  bool next() { return advance(at_, batch_); }
+  bool next() {
+    for (size_t d = batch_.size(); d-- > 0;) {
+      offset_ += batchStrides_[d];
+      position_ += indicesStrides_[d];
+      if (++at_[d] < batch_[d]) return true;
+      offset_ -= batch_[d] * batchStrides_[d];
+      position_ -= batch_[d] * indicesStrides_[d];
+      at_[d] = 0;
+    }
+    return false;
+  }
 
   /// Calls `visit` with each window's start in the operand and in the updates. A window that is not wholly inside the
   /// operand is left out, as XLA does.
@@ -136,9 +141,16 @@ class Windows {
   }
 
  private:
+  int64_t index(int64_t element) const {
+    return indices_.dtype() == DType::i32 ? indices_.as<int32_t>()[element] : indexAt(indices_, element);
+  }
+
   Numbers numbers_;
   const Array& indices_;
-  Shape indexStrides_, batch_, batchStrides_, at_, start_;
+  Shape batch_, batchStrides_, at_, start_;
+  Shape indicesStrides_;               ///< of the batch's dimensions
+  int64_t indexStep_ = 0;              ///< from one entry of an index vector to the next
+  int64_t position_ = 0, offset_ = 0;  ///< of the current window
 };
 
 /// Starts are clamped so that windows are inside the operand.

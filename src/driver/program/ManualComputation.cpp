@@ -123,6 +123,7 @@ Status ProgramRunner::runManual(const Function& f, const Step& step, DeviceState
     }
   }
   const size_t outerLanes = std::exchange(allDevices_, static_cast<size_t>(plan->mesh->numDevices()));
+  const bool outerManual = std::exchange(allAxesManual_, devices.size() == allDevices_);
   const DeviceShare outerShare = std::exchange(share_, *share);
   auto results = runBlock(f, op.regions[0], pointers, std::move(arguments));
   if (!results) return fail(std::move(results.error()));
@@ -133,6 +134,7 @@ Status ProgramRunner::runManual(const Function& f, const Step& step, DeviceState
   if (shared_)
     if (Status ok = gatherReturned(op, *plan, returned); !ok) return ok;
   allDevices_ = outerLanes;
+  allAxesManual_ = outerManual;
   share_ = outerShare;
 
   for (size_t r = 0; r < op.results.size(); ++r) {

@@ -100,7 +100,8 @@ class ProgramRunner {
   const Program& program_;
   const ExecuteSettings& settings_;
   RunOutcome outcome_;
-  size_t allDevices_ = 1;  ///< devices of the innermost manual computation's mesh
+  size_t allDevices_ = 1;      ///< devices of the innermost manual computation's mesh
+  bool allAxesManual_ = true;  ///< whether it makes every axis of the mesh manual
   std::optional<SharedRun> shared_;
   DeviceShare share_{0, 1};                   ///< those of allDevices_ that this process runs
   std::vector<std::vector<Array>> operands_;  ///< takeAllOperands

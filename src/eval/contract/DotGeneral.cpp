@@ -86,16 +86,18 @@ void finish(const T* c, const Input& acc, const Output& out, Read readAcc, Write
 bool isNarrowFloat(DType t) { return is_float(t) && t != DType::f64; }
 bool isNarrowInteger(DType t) { return is_integer(t) && bit_width(t) <= 32; }
 
-/// f64 among the operands: rare (64-bit types do not occur on a TPU), computed in f64 element by element.
-void multiplyF64(const MatrixForm& lhs, const MatrixForm& rhs, const Input& acc, double* out) {
-  const double *a = reinterpret_cast<const double*>(lhs.in.data), *b = reinterpret_cast<const double*>(rhs.in.data);
-  const double* c = reinterpret_cast<const double*>(acc.data);
+/// Types of 64 bits: rare (they do not occur on a TPU), computed element by element.
+template <class T>
+void multiplyWide(const MatrixForm& lhs, const MatrixForm& rhs, const Input& acc, std::byte* result) {
+  const T *a = reinterpret_cast<const T*>(lhs.in.data), *b = reinterpret_cast<const T*>(rhs.in.data);
+  const T* c = reinterpret_cast<const T*>(acc.data);
+  T* out = reinterpret_cast<T*>(result);
   int64_t at = 0;
   Odometer<2> batch(lhs.batchShape, {Dims(lhs.batchStrides), Dims(rhs.batchStrides)});
   do
     for (int64_t i = 0; i < lhs.rows; ++i)
       for (int64_t j = 0; j < rhs.rows; ++j, ++at) {
-        double sum = 0;
+        T sum = 0;
         for (int64_t p = 0; p < lhs.depth; ++p)
           sum += a[batch.offset(0) + i * lhs.rowStride + p * lhs.depthStride] *
                  b[batch.offset(1) + j * rhs.rowStride + p * rhs.depthStride];
@@ -114,14 +116,16 @@ bool dotGeneral(Input lhs, Input rhs, const DotDims& dims, Input acc, Output out
   const bool isFloat = operandsFit && isNarrowFloat(acc.dtype) && isNarrowFloat(out.dtype);
   const bool isInteger = std::ranges::all_of(types, isNarrowInteger);
   const bool isF64 = std::ranges::all_of(types, [](DType t) { return t == DType::f64; });
-  if (!isFloat && !isInteger && !isF64) return false;
+  const bool isI64 = std::ranges::all_of(types, [](DType t) { return is_integer(t) && bit_width(t) == 64; });
+  if (!isFloat && !isInteger && !isF64 && !isI64) return false;
   if (out.elements() == 0) return true;
 
   static thread_local Scratch lhsCopy, rhsCopy, result;
   const MatrixForm a = matrixForm(lhs, dims.lhsBatch, dims.lhsFree, dims.lhsContracting, lhsCopy);
   const MatrixForm b = matrixForm(rhs, dims.rhsBatch, dims.rhsFree, dims.rhsContracting, rhsCopy);
-  if (isF64) {
-    multiplyF64(a, b, acc, reinterpret_cast<double*>(out.data));
+  if (isF64 || isI64) {
+    // Integers wrap around, whatever their sign.
+    isF64 ? multiplyWide<double>(a, b, acc, out.data) : multiplyWide<uint64_t>(a, b, acc, out.data);
     return true;
   }
   const bool isSmallInteger = isInteger && bit_width(lhs.dtype) <= 8 && bit_width(rhs.dtype) <= 8;

@@ -60,20 +60,46 @@ TEST(ProgramKernels, RunOnEveryDeviceOfTheMesh) {
   EXPECT_EQ(numbers((*both)[0]), numbers((*alone)[0]));
 }
 
-TEST(ProgramKernels, KernelsRunOnAllDevicesOrNotAtAll) {
+/// `call`, whose result is %4, in a branch that only the first device takes.
+std::string onTheFirstDevice(const std::string& call, const std::string& type) {
+  return "%1 = stablehlo.partition_id : tensor<ui32>\n"
+         "%2 = stablehlo.convert %1 : (tensor<ui32>) -> tensor<i32>\n"
+         "%3 = \"stablehlo.case\"(%2) ({\n" +
+         call + "stablehlo.return %4 : " + type + "\n}, {\nstablehlo.return %arg1 : " + type +
+         "\n}) : (tensor<i32>) -> " + type + "\n";
+}
+
+TEST(ProgramKernels, SomeDevicesRunAKernelThatNamesNoOthers) {
   const std::string m = "tensor<32x128xi32>";
-  const auto results = runText(
-      onTwoDevices("%1 = stablehlo.partition_id : tensor<ui32>\n"
-                   "%2 = stablehlo.convert %1 : (tensor<ui32>) -> tensor<i32>\n"
-                   "%3 = \"stablehlo.case\"(%2) ({\n" +
-                   kernelCall("%4", "%arg1") + "stablehlo.return %4 : " + m + "\n}, {\nstablehlo.return %arg1 : " + m +
-                   "\n}) : (tensor<i32>) -> " + m + "\nsdy.return %3 : " + m + "\n"),
-      {make(kType, {5})});
+  const std::string text =
+      onTwoDevices(onTheFirstDevice(kernelCall("%4", "%arg1"), m) +
+                   "%5 = \"stablehlo.all_reduce\"(%3) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = "
+                   "1>, replica_groups = dense<[[0, 1]]> : "
+                   "tensor<1x2xi64>, use_global_device_ids}> ({\n^bb0(%a: tensor<i32>, %b: tensor<i32>):\n"
+                   "%6 = stablehlo.add %a, %b : tensor<i32>\nstablehlo.return %6 : tensor<i32>"
+                   "\n}) : (" +
+                   m + ") -> " + m + "\nsdy.return %5 : " + m + "\n");
+  const auto alone = runText(recorded("alias_partial_update"), {make(kType, {5})});
+  const auto sum = runText("module @m attributes {mhlo.num_partitions = 2 : i32} {" + text.substr(text.find('{') + 1),
+                           {make(kType, {5})});
+  ASSERT_TRUE(alone && sum) << sum.error().str();
+  std::vector<double> expected = numbers((*alone)[0]);
+  for (double& x : expected) x += 5;
+  EXPECT_EQ(numbers((*sum)[0]), expected);
+}
+
+TEST(ProgramKernels, KernelsThatNameOtherDevicesRunOnAllOrNotAtAll) {
+  std::string text = recorded("dist_right_permute_barrier");
+  const size_t begin = text.find("%2 = "), end = text.find("\n", begin);
+  const std::string call = text.substr(begin, end - begin);
+  text.replace(begin, end - begin, onTheFirstDevice("%4" + call.substr(2) + "\n", "tensor<8x128xf32>"));
+  text.replace(text.find("sdy.return %2"), 13, "sdy.return %3");
+  const auto results = runText(text, {make({DType::f32, {32, 128}}, {5})});
   ASSERT_FALSE(results);
   EXPECT_EQ(results.error().str(),
-            "error[SM5004]: kernel 'inc_alias_k' is reached by some devices only\n"
+            "error[SM5004]: kernel 'rpb_k' is reached by some devices only\n"
             "  --> test.mlir:8:6\n"
-            "  need: all 2 devices\n"
+            "  need: all 4 devices\n"
             "  have: 1 devices\n"
             "  help: name every mesh axis in the shard_map around it, and branch inside the kernel (pl.when)\n");
 }
