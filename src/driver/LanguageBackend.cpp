@@ -3,6 +3,7 @@
 #include "driver/program/Executables.h"
 #include "interop/Interop.h"
 #include "lang/call/Backend.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "smalti/smalti.h"
 
 namespace smalti {

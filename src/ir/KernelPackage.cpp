@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/OwningOpRef.h"
 
 #include "ir/Tpu.h"
 #include "ir/Upgrade.h"
@@ -10,12 +11,22 @@
 
 namespace smalti {
 
+OwnedModule::OwnedModule(mlir::ModuleOp module) : op_(module ? new mlir::ModuleOp(module) : nullptr) {}
+OwnedModule::OwnedModule(mlir::OwningOpRef<mlir::ModuleOp>&& module) : OwnedModule(module.release()) {}
+
+mlir::ModuleOp OwnedModule::get() const { return op_ ? *op_ : mlir::ModuleOp(); }
+
+void OwnedModule::Erase::operator()(mlir::ModuleOp* module) const {
+  module->erase();
+  delete module;
+}
+
 int KernelSignature::numDynamicBounds() const { return static_cast<int>(std::ranges::count(grid, kDynamicBound)); }
 
 KernelPackage KernelPackage::copy() const {
   KernelPackage made;
   made.context = context;
-  made.module = mlir::OwningOpRef<mlir::ModuleOp>(mlir::ModuleOp(module.get()).clone());
+  made.module = module->clone();
   made.name = name;
   made.operands = operands;
   made.results = results;
@@ -34,7 +45,7 @@ int KernelPackage::numInputs() const {
 mlir::func::FuncOp KernelPackage::kernelFunction() const {
   if (!module) return {};
   mlir::func::FuncOp marked, main, first;
-  for (auto f : const_cast<mlir::OwningOpRef<mlir::ModuleOp>&>(module)->getOps<mlir::func::FuncOp>()) {
+  for (auto f : module->getOps<mlir::func::FuncOp>()) {
     if (!first) first = f;
     if (!main && f.getSymName() == "main") main = f;
     auto core = f->getAttrOfType<tpu::CoreTypeAttr>("tpu.core_type");

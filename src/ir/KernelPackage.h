@@ -8,14 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/OwningOpRef.h"
-
 #include "ir/KernelConfig.h"
+#include "ir/OwnedModule.h"
 #include "smalti/array.h"
 #include "smalti/diagnostic.h"
 
+namespace mlir {
+class Location;
+class MLIRContext;
+}  // namespace mlir
 namespace mlir::func {
 class FuncOp;
 }
@@ -57,7 +58,7 @@ struct Alias {
 /// One `tpu_custom_call`. Operand order: dynamic grid bounds, scalar prefetch, inputs (S-F5).
 struct KernelPackage {
   std::shared_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
+  OwnedModule module;
   std::string name;                 ///< kernel_name
   std::vector<ArrayType> operands;  ///< full array types, with signedness
   std::vector<ArrayType> results;

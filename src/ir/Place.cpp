@@ -1,6 +1,7 @@
 #include "ir/Place.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
 #include "base/Text.h"

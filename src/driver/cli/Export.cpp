@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "mlir/IR/BuiltinOps.h"
+
 #include "base/io/File.h"
 #include "driver/WriteDeviceCode.h"
 #include "driver/WriteObject.h"

@@ -26,6 +26,7 @@
 #include "ir/facts/Attributes.h"
 #include "ir/facts/Liveness.h"
 #include "llvm/ADT/DenseMap.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "smalti/diagnostic.h"
 
 namespace smalti::gpu {

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "mlir/IR/BuiltinOps.h"
+
 #include "interop/Interop.h"
 #include "interop/stablehlo/Sharding.h"
 #include "interop/stablehlo/Syntax.h"

@@ -6,7 +6,7 @@ namespace smalti::package {
 
 void checkOps(const KernelPackage& p, Violations& violations) {
   mlir::Operation* barrier = nullptr;
-  const_cast<mlir::OwningOpRef<mlir::ModuleOp>&>(p.module)->walk([&](mlir::Operation* op) {
+  p.module->walk([&](mlir::Operation* op) {
     const llvm::StringRef name = op->getName().getStringRef();
     if (!isKernelOp({name.data(), name.size()})) violations.add(refuseOp(name.str(), placeOf(op->getLoc())));
     if (!barrier && mlir::isa<tpu::SemBarrierOp>(op)) barrier = op;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 
 #include "ir/Types.h"
 #include "lang/trace/Trace.h"

@@ -32,7 +32,7 @@ std::string symbol(std::string name) {
 
 template <class Is>
 bool hasOp(const KernelPackage& package, const Is& is) {
-  return const_cast<mlir::OwningOpRef<mlir::ModuleOp>&>(package.module)
+  return package.module
       ->walk([&](mlir::Operation* op) { return is(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance(); })
       .wasInterrupted();
 }

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "ir/KernelPackage.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "ir/KernelPackage.h"

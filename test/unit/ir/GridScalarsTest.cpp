@@ -8,6 +8,7 @@
 
 #include "ir/KernelPackage.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 namespace smalti {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "ir/facts/IndexMaps.h"

@@ -1,6 +1,7 @@
 // Roles of a kernel's arguments, and what of the call they stand for.
 #include <gtest/gtest.h>
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "ir/KernelArguments.h"

@@ -1,4 +1,5 @@
 // A traced function runs again under any tracer: at once, in another trace, under a tracer of one's own.
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // Functions of arrays that call kernels, as Programs: computed at once, by the Program runner, and read back from what
 // is exported, they give the same.
 #include <cmath>
+#include <cstring>
 
 #include <gtest/gtest.h>
 

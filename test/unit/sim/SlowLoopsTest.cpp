@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 namespace smalti::testing {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "sim/Code.h"

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "tpu/Legality.h"

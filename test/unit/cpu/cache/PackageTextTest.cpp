@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cpu/cache/ReportText.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 namespace smalti::cpu {

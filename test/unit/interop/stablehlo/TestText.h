@@ -10,6 +10,7 @@
 #include <string>
 
 #include "interop/Interop.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace smalti::interop::testing {
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "eval/FloatFormats.h"
