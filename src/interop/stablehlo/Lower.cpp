@@ -172,8 +172,8 @@ std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source
   return std::nullopt;
 }
 
-/// The decomposition of chlo.top_k sorts the whole array: the op itself does less.
-void computeItself(RawOp& raw) {
+/// Reads the composite chlo.top_k as the op: its decomposition sorts the whole array.
+void readCompositeAsTopK(RawOp& raw) {
   const Attr *name = raw.find("name"), *attributes = raw.find("composite_attributes");
   if (raw.name != "stablehlo.composite" || !name || name->text != "chlo.top_k" || !attributes) return;
   const Attr* k = attributes->find("k");
@@ -251,7 +251,7 @@ bool Parser::lowerAttributes(const RawOp& raw, Op& op) {
 bool Parser::lower(RawOp& raw, Op& op) {
   op.place = raw.place;
   op.operands = raw.operands;
-  computeItself(raw);
+  readCompositeAsTopK(raw);
   const std::string_view name = raw.name;
   if (name == "func.return" || name == "stablehlo.return" || name == "sdy.return" || name == "func.call" ||
       name == "stablehlo.composite") {
