@@ -1,7 +1,6 @@
 #include "plain/RegionPlan.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <unordered_map>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <numeric>
 
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
@@ -236,34 +235,17 @@ PlainResults approxTopK(PlainCall& call) {
   return results;
 }
 
-/// Numbers in the order of the elements, which of floats is the total one.
-Result<Array> numbersInOrder(const Array& elements) {
-  const DType t = elements.dtype();
-  if (is_float(t)) {
-    const auto keys = totalOrderKeys(elements);
-    return keys ? converted(*keys, DType::i64) : keys;
-  }
-  if (t != DType::u64) return converted(elements, DType::i64);
-  auto numbers = Array::allocate({DType::i64, elements.shape()});
-  if (numbers)
-    std::transform(elements.as<uint64_t>(), elements.as<uint64_t>() + elements.elements(), numbers->as<int64_t>(),
-                   [](uint64_t x) { return static_cast<int64_t>(x ^ (uint64_t{1} << 63)); });
-  return numbers;
-}
-
 PlainResults topK(PlainCall& call) {
   const Array& in = call.operands[0];
   auto values = Array::allocate(call.results[0]), indices = Array::allocate(call.results[1]);
   if (!values || !indices) return fail(std::move(values ? indices.error() : values.error()));
-  const auto numbers = numbersInOrder(in);
+  const auto numbers = orderedNumbers(in, {.isDescending = true, .isTotalOrder = true});
   if (!numbers) return fail(numbers.error());
   const int64_t length = in.shape().back(), k = call.results[0].shape.back(), bytes = storage_bytes(in.dtype());
-  std::vector<std::pair<int64_t, int32_t>> order(static_cast<size_t>(length));
+  std::vector<std::pair<uint64_t, int32_t>> order(static_cast<size_t>(length));
   for (int64_t row = 0; k > 0 && row < values->elements() / k; ++row) {
-    for (int64_t i = 0; i < length; ++i) order[i] = {numbers->as<int64_t>()[row * length + i], static_cast<int32_t>(i)};
-    std::partial_sort(order.begin(), order.begin() + k, order.end(), [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : a.second < b.second;
-    });
+    for (int64_t i = 0; i < length; ++i) order[i] = {(**numbers)[row * length + i], static_cast<int32_t>(i)};
+    std::partial_sort(order.begin(), order.begin() + k, order.end());
     for (int64_t i = 0; i < k; ++i) {
       const int32_t from = order[i].second;
       indices->as<int32_t>()[row * k + i] = from;

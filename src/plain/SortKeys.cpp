@@ -212,6 +212,13 @@ std::optional<std::vector<SortKey>> sortKeys(const Function& f, const Block& reg
   return Comparison(f, region).keys();
 }
 
+Result<std::optional<std::vector<uint64_t>>> orderedNumbers(const Array& values, const SortKey& key) {
+  const auto integers = integersOf(values, key);
+  if (!integers) return fail(integers.error());
+  if (!*integers) return std::nullopt;
+  return unsignedNumbers(**integers, key.isDescending);
+}
+
 Result<std::optional<std::vector<std::vector<uint64_t>>>> keyNumbers(const PlainCall& call, const Block& region,
                                                                      const std::vector<SortKey>& keys,
                                                                      const std::vector<Array>& columns) {
@@ -221,10 +228,10 @@ Result<std::optional<std::vector<std::vector<uint64_t>>>> keyNumbers(const Plain
   if (!values) return fail(std::move(values.error()));
   std::vector<std::vector<uint64_t>> all;
   for (size_t k = 0; k < keys.size(); ++k) {
-    const auto integers = integersOf((*values)[k], keys[k]);
-    if (!integers) return fail(integers.error());
-    if (!*integers) return std::nullopt;
-    all.push_back(unsignedNumbers(**integers, keys[k].isDescending));
+    auto numbers = orderedNumbers((*values)[k], keys[k]);
+    if (!numbers) return fail(std::move(numbers.error()));
+    if (!*numbers) return std::nullopt;
+    all.push_back(std::move(**numbers));
   }
   return all;
 }

@@ -20,8 +20,11 @@ struct SortKey {
 /// `f(a) < f(b) or (f(a) == f(b) and …)`, or the same with `select`. nullopt: it has another form.
 std::optional<std::vector<SortKey>> sortKeys(const Function&, const Block& region);
 
-/// For each key, one number per element of the columns, which are equally long lists; smaller numbers come first.
-/// nullopt: floats that are not numbers meet a comparison that does not order them.
+/// One number per element of the key's values; smaller numbers come first. nullopt: floats that are not numbers meet a
+/// key that does not order them.
+Result<std::optional<std::vector<uint64_t>>> orderedNumbers(const Array& values, const SortKey&);
+
+/// For each key, one number per element of the columns, which are equally long lists, as `orderedNumbers` gives them.
 Result<std::optional<std::vector<std::vector<uint64_t>>>> keyNumbers(const PlainCall&, const Block& region,
                                                                      const std::vector<SortKey>&,
                                                                      const std::vector<Array>& columns);
