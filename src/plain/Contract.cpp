@@ -1,6 +1,7 @@
 // Ops whose elements depend on many elements: matrix products and reductions.
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "eval/Contract.h"
 #include "eval/Reduce.h"
@@ -34,6 +35,9 @@ PlainResults dotOfBools(PlainCall& call) {
   return one(std::move(*result));
 }
 
+/// So many rows that each thread's copy of the other operand in the layout of the product takes little of its time.
+constexpr int64_t kRowsOfAPiece = 128;
+
 PlainResults dotGeneral(PlainCall& call) {
   if (call.operands[0].dtype() == DType::pred && call.operands[1].dtype() == DType::pred) return dotOfBools(call);
   const TypedOp op = call.typed();
@@ -41,10 +45,17 @@ PlainResults dotGeneral(PlainCall& call) {
   const auto lc = op.integers("lhs_contracting_dimensions"), rc = op.integers("rhs_contracting_dimensions");
   const auto lf = freeDims(call.operands[0].shape().size(), lb, lc),
              rf = freeDims(call.operands[1].shape().size(), rb, rc);
-  return product(call, [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
+  const auto multiply = [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
     return eval::dotGeneral(lhs, rhs, {lc, rc, lf, rf, lb, rb}, acc, to, dotNumerics(call),
                             is_unsigned_integer(lhs.dtype), is_unsigned_integer(rhs.dtype));
-  });
+  };
+  int64_t depth = 1;
+  for (const int64_t d : lc) depth *= call.operands[0].shape()[d];
+  const bool inBatches = !lb.empty() && lb[0] == 0 && rb[0] == 0;
+  const bool inRows = lb.empty() && !lf.empty() && lf[0] == 0;
+  if (!inBatches && !inRows) return product(call, multiply);
+  return product(
+      call, sharedRows(call.share, {.lhs = true, .rhs = inBatches}, depth, inBatches ? 1 : kRowsOfAPiece, multiply));
 }
 
 /// The kind of a reducer that is one op of its two arguments.
@@ -197,6 +208,31 @@ eval::DotNumerics dotNumerics(const PlainCall& call) {
       if (p == "HIGH" && numerics == eval::DotNumerics::bf16x1) numerics = eval::DotNumerics::bf16x3;
     }
   return numerics;
+}
+
+Product sharedRows(const ShareWork& share, Divided divided, int64_t depth, int64_t piece, const Product& multiply) {
+  return [=, &share](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
+    const int64_t rows = to.shape[0];
+    // The rows from `first` on; the same element stands for all rows of a splat.
+    const auto part = [](auto array, bool isDivided, int64_t first, int64_t count, Shape& shape) {
+      shape.assign(array.shape.begin(), array.shape.end());
+      if (isDivided) shape[0] = count;
+      array.shape = shape;
+      bool isSplat = false;
+      if constexpr (std::is_same_v<decltype(array), eval::Input>) isSplat = array.splat;
+      if (isDivided && !isSplat) array.data += first * (num_elements(shape) / count) * storage_bytes(array.dtype);
+      return array;
+    };
+    std::atomic<bool> known{true};
+    shareInPieces(share, rows, piece, num_elements(to.shape) * depth / 8, [&](int64_t first, int64_t last) {
+      Shape ofLhs, ofRhs, ofAcc, ofResult;
+      const bool ok = multiply(
+          part(lhs, divided.lhs, first, last - first, ofLhs), part(rhs, divided.rhs, first, last - first, ofRhs),
+          part(acc, true, first, last - first, ofAcc), part(to, true, first, last - first, ofResult));
+      if (!ok) known = false;
+    });
+    return known.load();
+  };
 }
 
 PlainResults product(PlainCall& call, const Product& multiply) {

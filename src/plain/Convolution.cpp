@@ -48,10 +48,14 @@ PlainResults convolution(PlainCall& call) {
                             .reversed = reversed,
                             .featureGroups = op.integer("feature_group_count", 1),
                             .batchGroups = op.integer("batch_group_count", 1)};
-  return product(call, [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
+  const auto multiply = [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
     return eval::conv(lhs, rhs, dims, acc, to, dotNumerics(call), is_unsigned_integer(lhs.dtype),
                       is_unsigned_integer(rhs.dtype));
-  });
+  };
+  if (dims.lhsBatch != 0 || dims.outBatch != 0 || dims.batchGroups != 1) return product(call, multiply);
+  const Array& weights = call.operands[1];
+  const int64_t depth = weights.elements() / weights.shape()[outputFeature];
+  return product(call, sharedRows(call.share, {.lhs = true, .rhs = false}, depth, 1, multiply));
 }
 
 constexpr std::array kConvolutionEvaluators{EvaluatorRow{"convolution", convolution}};

@@ -1,192 +1,155 @@
 // fft: transforms along the last one to three dimensions, of any length. Computed in f64 and rounded once.
+#include <algorithm>
 #include <array>
-#include <cmath>
-#include <complex>
-#include <memory>
-#include <numbers>
-#include <vector>
 
-#include "eval/FloatFormats.h"
 #include "plain/ComplexNumbers.h"
+#include "plain/FourierTransform.h"
 #include "plain/PlainEvaluators.h"
 
 namespace smalti::plain {
 namespace {
 
 using Number = std::complex<double>;
-using Numbers = std::vector<Number>;
 
-/// e^(sign · 2πi · k / n), exact at the quarters.
-Number root(int64_t k, int64_t n, int sign) {
-  const int64_t quarters = 4 * k;
-  if (quarters % n == 0) {
-    constexpr Number kQuarters[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
-    const Number q = kQuarters[quarters / n % 4];
-    return sign > 0 ? q : std::conj(q);
-  }
-  return std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n));
+/// The elements of an array as complex numbers; of a real one each, or each pair of neighbours.
+template <class Real>
+SplitNumbers numbersOf(const Array& array, bool pairs) {
+  const Real* elements = array.as<Real>();
+  SplitNumbers numbers(is_complex(array.dtype()) ? array.elements() : array.elements() / (pairs ? 2 : 1));
+  const bool imaginary = pairs || is_complex(array.dtype());
+  const int64_t parts = imaginary ? 2 : 1;
+  for (int64_t i = 0; i < numbers.size(); ++i)
+    numbers.set(i, {elements[parts * i], imaginary ? elements[parts * i + 1] : 0.0});
+  return numbers;
 }
 
-/// x · w; where w is real or imaginary, no part of x reaches the other (NaN, infinities).
-Number turned(Number x, Number w) {
-  if (w.imag() == 0) return x * w.real();
-  if (w.real() == 0) return Number(-x.imag(), x.real()) * w.imag();
-  return product(x, w);
+/// Each number, times `scale`, as one element of a complex array, or two of a real one; its real part alone otherwise.
+template <class Real>
+void store(const SplitNumbers& numbers, double scale, bool pairs, Array& array) {
+  Real* elements = array.as<Real>();
+  const bool imaginary = pairs || is_complex(array.dtype());
+  const int64_t parts = imaginary ? 2 : 1;
+  for (int64_t i = 0; i < numbers.size(); ++i) {
+    elements[parts * i] = static_cast<Real>(numbers[i].real() * scale);
+    if (imaginary) elements[parts * i + 1] = static_cast<Real>(numbers[i].imag() * scale);
+  }
 }
 
-/// Transforms of one length and direction.
-class Transform {
- public:
-  Transform(int64_t n, int sign) : n_(n), sign_(sign) {
-    int64_t m = n;
-    for (int64_t f : {2, 3, 5, 7})
-      while (m > 1 && m % f == 0) m /= f, factors_.push_back(f);
-    if (m > kDirect) {
-      prepareChirp();
-    } else {
-      if (m > 1) factors_.push_back(m);
-      roots_.resize(static_cast<size_t>(n));
-      for (int64_t k = 0; k < n; ++k) roots_[k] = root(k, n, sign);
-    }
-  }
+/// Lines are transformed together up to so many numbers: 16 bytes each, twice, in L2.
+constexpr int64_t kStripNumbers = 16 << 10;
+/// Fewer numbers are less than a cache line.
+constexpr int64_t kLeastStrip = 8;
 
-  void run(Numbers& x) {
-    if (n_ < 2) return;
-    if (!chirp_.empty()) return runChirp(x);
-    work_.resize(x.size());
-    recurse(x.data(), 1, work_.data(), n_, 0);
-    x = work_;
-  }
-
- private:
-  static constexpr int64_t kDirect = 64;  ///< the largest prime factor that is summed directly
-
-  /// out[0, n) = the transform of every `stride`-th element of in: those of its `f` parts, put together.
-  void recurse(const Number* in, int64_t stride, Number* out, int64_t n, size_t depth) {
-    if (n == 1) {
-      *out = *in;
-      return;
-    }
-    const int64_t f = factors_[depth], m = n / f;
-    for (int64_t part = 0; part < f; ++part) recurse(in + part * stride, stride * f, out + part * m, m, depth + 1);
-    std::array<Number, kDirect> parts;
-    const int64_t step = n_ / n;  // of roots
-    for (int64_t k = 0; k < m; ++k) {
-      for (int64_t part = 0; part < f; ++part)
-        parts[part] = part == 0 ? out[k] : turned(out[part * m + k], roots_[part * k * step]);
-      for (int64_t j = 0; j < f; ++j) {
-        Number sum = parts[0];
-        for (int64_t part = 1; part < f; ++part) sum += turned(parts[part], roots_[j * part % f * m * step]);
-        out[j * m + k] = sum;
-      }
-    }
-  }
-
-  /// Bluestein: jk = (j² + k² - (k - j)²) / 2 makes a convolution, which has a length of our choice.
-  void prepareChirp() {
-    int64_t size = 1;
-    while (size < 2 * n_ - 1) size *= 2;
-    chirp_.resize(static_cast<size_t>(n_));
-    for (int64_t k = 0; k < n_; ++k) chirp_[k] = root(k * k % (2 * n_), 2 * n_, sign_);
-    kernel_.assign(static_cast<size_t>(size), 0);
-    for (int64_t k = 0; k < n_; ++k) kernel_[k] = kernel_[(size - k) % size] = std::conj(chirp_[k]);
-    forward_ = std::make_unique<Transform>(size, -1);
-    backward_ = std::make_unique<Transform>(size, 1);
-    forward_->run(kernel_);
-  }
-
-  void runChirp(Numbers& x) {
-    const auto size = static_cast<double>(kernel_.size());
-    Numbers padded(kernel_.size());
-    for (int64_t k = 0; k < n_; ++k) padded[k] = product(x[k], chirp_[k]);
-    forward_->run(padded);
-    for (size_t k = 0; k < padded.size(); ++k) padded[k] = product(padded[k], kernel_[k]);
-    backward_->run(padded);
-    for (int64_t k = 0; k < n_; ++k) x[k] = product(padded[k] / size, chirp_[k]);
-  }
-
-  int64_t n_;
-  int sign_;
-  std::vector<int64_t> factors_;
-  Numbers roots_, work_, chirp_, kernel_;
-  std::unique_ptr<Transform> forward_, backward_;
-};
-
-double partAt(const Array& array, int64_t i) {
-  const DType part = part_of(array.dtype());
-  return eval::elementAsDouble(part, array.data() + i * storage_bytes(part));
-}
-
-Numbers widened(const Array& array) {
-  Numbers wide(static_cast<size_t>(array.elements()));
-  const bool isComplex = is_complex(array.dtype());
-  for (int64_t i = 0; i < array.elements(); ++i)
-    wide[i] = isComplex ? Number(partAt(array, 2 * i), partAt(array, 2 * i + 1)) : Number(partAt(array, i));
-  return wide;
+void copyNumbers(const SplitNumbers& from, int64_t first, int64_t count, SplitNumbers& to, int64_t at) {
+  std::copy_n(from.re.data() + first, count, to.re.data() + at);
+  std::copy_n(from.im.data() + first, count, to.im.data() + at);
 }
 
 /// Every line along dimension `d` transformed.
-void along(Numbers& values, const Shape& shape, size_t d, int sign) {
+void along(SplitNumbers& values, const Shape& shape, size_t d, int sign) {
+  const int64_t length = shape[d];
+  if (values.size() == 0 || length < 2) return;
   int64_t inner = 1;
   for (size_t k = d + 1; k < shape.size(); ++k) inner *= shape[k];
-  const int64_t length = shape[d];
-  if (values.empty() || length < 2) return;
-  Transform transform(length, sign);
-  Numbers line(static_cast<size_t>(length));
-  const int64_t lines = static_cast<int64_t>(values.size()) / length;
-  for (int64_t l = 0; l < lines; ++l) {
-    Number* first = values.data() + l / inner * inner * length + l % inner;
-    for (int64_t k = 0; k < length; ++k) line[k] = first[k * inner];
-    transform.run(line);
-    for (int64_t k = 0; k < length; ++k) first[k * inner] = line[k];
+  FourierTransform transform(length, sign);
+  // Lines that are too long for the caches together are copied, a few at a time.
+  const int64_t strip = std::min(inner, std::max(kLeastStrip, kStripNumbers / length));
+  if (strip == inner) {
+    for (int64_t first = 0; first < values.size(); first += length * inner) transform.run(values, first, inner);
+    return;
   }
+  SplitNumbers lines(length * strip);
+  for (int64_t first = 0; first < values.size(); first += length * inner)
+    for (int64_t l = 0; l < inner; l += strip) {
+      const int64_t count = std::min(strip, inner - l);
+      for (int64_t k = 0; k < length; ++k) copyNumbers(values, first + k * inner + l, count, lines, k * count);
+      transform.run(lines, 0, count);
+      for (int64_t k = 0; k < length; ++k) copyNumbers(lines, k * count, count, values, first + k * inner + l);
+    }
 }
 
 /// The last dimension from `from` to `to` elements: cut, or filled up as the spectrum of real numbers continues.
-Numbers lastDimension(const Numbers& values, int64_t from, int64_t to) {
-  if (from == 0 || to == 0) return Numbers();
-  Numbers result;
-  for (size_t row = 0; row < values.size(); row += static_cast<size_t>(from))
-    for (int64_t k = 0; k < to; ++k) result.push_back(k < from ? values[row + k] : std::conj(values[row + to - k]));
+SplitNumbers lastDimension(const SplitNumbers& values, int64_t from, int64_t to) {
+  if (from == 0 || to == 0) return SplitNumbers();
+  const int64_t rows = values.size() / from;
+  SplitNumbers result(rows * to);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t k = 0; k < to; ++k)
+      result.set(row * to + k, k < from ? values[row * from + k] : std::conj(values[row * from + to - k]));
   return result;
 }
 
-PlainResults fft(PlainCall& call) {
+/// Rows of n real numbers as n / 2 complex ones, transformed → the first n / 2 + 1 of the n numbers' transform: those
+/// of the elements at even and at odd places are told apart by their symmetry.
+SplitNumbers spectrumOfPairs(const SplitNumbers& pairs, int64_t half, int sign) {
+  const SplitNumbers roots = rootsOfUnity(half + 1, 2 * half, sign);
+  const int64_t rows = pairs.size() / half;
+  SplitNumbers spectrum(rows * (half + 1));
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t k = 0; k <= half; ++k) {
+      const Number x = pairs[row * half + k % half], y = std::conj(pairs[row * half + (half - k) % half]);
+      const Number even = (x + y) * 0.5, odd = (x - y) * 0.5;
+      spectrum.set(row * (half + 1) + k, even + product(Number(odd.imag(), -odd.real()), roots[k]));
+    }
+  return spectrum;
+}
+
+/// The inverse, for the numbers' sums (twice what the definition of a mean has).
+SplitNumbers pairsOfSpectrum(const SplitNumbers& spectrum, int64_t half, int sign) {
+  const SplitNumbers roots = rootsOfUnity(half, 2 * half, sign);
+  const int64_t rows = spectrum.size() / (half + 1);
+  SplitNumbers pairs(rows * half);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t k = 0; k < half; ++k) {
+      Number x = spectrum[row * (half + 1) + k], y = std::conj(spectrum[row * (half + 1) + half - k]);
+      if (k == 0) x = x.real(), y = y.real();  // of a real transform; what else stands there is not read
+      const Number even = x + y, odd = product(x - y, roots[k]);
+      pairs.set(row * half + k, {even.real() - odd.imag(), even.imag() + odd.real()});
+    }
+  return pairs;
+}
+
+template <class Real>
+PlainResults transformed(PlainCall& call) {
   const TypedOp op = call.typed();
   const std::string_view type = op.text("fft_type");
-  const int64_t n = static_cast<int64_t>(op.integers("fft_length").size());
-  const bool inverse = type == "IFFT" || type == "IRFFT";
+  const auto lengths = op.integers("fft_length");
+  const bool inverse = type == "IFFT" || type == "IRFFT", real = type == "RFFT" || type == "IRFFT";
   const int sign = inverse ? 1 : -1;
   Shape shape = call.operands[0].shape();
-  const size_t rank = shape.size();
+  const size_t last = shape.size() - 1;
   auto result = Array::allocate(call.results[0]);
   if (!result) return fail(std::move(result.error()));
-  Numbers values = widened(call.operands[0]);
-  double count = 1;
-  for (const int64_t length : op.integers("fft_length")) count *= static_cast<double>(length);
+  // An even number of reals is transformed as half as many complex numbers.
+  const int64_t half = real && lengths.back() % 2 == 0 ? lengths.back() / 2 : 0;
+  double scale = 1;
+  if (inverse)
+    for (const int64_t length : lengths) scale /= static_cast<double>(length);
+  SplitNumbers values = numbersOf<Real>(call.operands[0], type == "RFFT" && half > 0);
   // Transforms of real numbers begin with the last dimension, which is halved; transforms to real numbers end with it.
+  const auto alongLast = [&](int64_t length) {
+    shape[last] = length;
+    along(values, shape, last, sign);
+  };
   if (type == "RFFT") {
-    along(values, shape, rank - 1, sign);
-    values = lastDimension(values, shape[rank - 1], result->shape()[rank - 1]);
-    shape[rank - 1] = result->shape()[rank - 1];
+    alongLast(half > 0 ? half : shape[last]);
+    const int64_t kept = result->shape()[last];
+    values = half > 0 ? spectrumOfPairs(values, half, sign) : lastDimension(values, shape[last], kept);
+    shape[last] = kept;
   }
-  for (size_t d = rank - static_cast<size_t>(n); d + (type == "FFT" || type == "IFFT" ? 0 : 1) < rank; ++d)
-    along(values, shape, d, sign);
+  for (size_t d = shape.size() - lengths.size(); d + (real ? 1 : 0) <= last; ++d) along(values, shape, d, sign);
   if (type == "IRFFT") {
     // The last dimension alone is mirrored: the others are transformed by now.
-    values = lastDimension(values, shape[rank - 1], result->shape()[rank - 1]);
-    shape[rank - 1] = result->shape()[rank - 1];
-    along(values, shape, rank - 1, sign);
+    const int64_t length = result->shape()[last];
+    values = half > 0 ? pairsOfSpectrum(values, half, sign) : lastDimension(values, shape[last], length);
+    alongLast(half > 0 ? half : length);
   }
-  const DType part = part_of(result->dtype());
-  const int64_t parts = is_complex(result->dtype()) ? 2 : 1;
-  for (int64_t i = 0; i < result->elements(); ++i)
-    for (int64_t p = 0; p < parts; ++p) {
-      const double value = p ? values[i].imag() : values[i].real();
-      eval::elementFromDouble(part, inverse ? value / count : value,
-                              result->data() + (i * parts + p) * storage_bytes(part));
-    }
+  store<Real>(values, scale, type == "IRFFT" && half > 0, *result);
   return one(std::move(*result));
+}
+
+PlainResults fft(PlainCall& call) {
+  return part_of(call.results[0].dtype) == DType::f64 ? transformed<double>(call) : transformed<float>(call);
 }
 
 constexpr std::array kFourierEvaluators{EvaluatorRow{"fft", fft}};

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <functional>
 #include <optional>
 
 #include "base/RowMajor.h"
@@ -13,6 +12,23 @@
 
 namespace smalti::plain {
 namespace {
+
+/// Calls f(size), with a constant if it is the size of an element: copies of so many bytes are then single moves.
+template <class F>
+void withFixedSize(size_t size, const F& f) {
+  switch (size) {
+    case 1:
+      return f(std::integral_constant<size_t, 1>());
+    case 2:
+      return f(std::integral_constant<size_t, 2>());
+    case 4:
+      return f(std::integral_constant<size_t, 4>());
+    case 8:
+      return f(std::integral_constant<size_t, 8>());
+    default:
+      return f(size);
+  }
+}
 
 bool contains(std::span<const int64_t> dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
 
@@ -89,7 +105,8 @@ class Windows {
 
   /// Calls `visit` with each window's start in the operand and in the updates. A window that is not wholly inside the
   /// operand is left out, as XLA does.
-  void forEachInside(const Shape& operand, const std::function<void(int64_t, int64_t)>& visit) {
+  template <class Visit>
+  void forEachInside(const Shape& operand, const Visit& visit) {
     const Shape strides = rowMajorStrides(operand);
     Shape last = operand;
     for (int64_t& l : last) --l;
@@ -115,7 +132,8 @@ class Windows {
     } while (next());
   }
   /// Calls `visit` with each element's distance from the window's start in the operand and in the updates.
-  void forEachElement(const std::function<void(int64_t, int64_t)>& visit) const {
+  template <class Visit>
+  void forEachElement(const Visit& visit) const {
     Shape index(shape.size(), 0);
     do {
       int64_t to = 0, from = 0;
@@ -175,10 +193,12 @@ PlainResults gather(PlainCall& call) {
   if (const auto list = windows.list(); list && inOnePiece) {
     const int64_t last = operand.shape()[list->dim] - sizes[list->dim], stride = strides[list->dim] * bytes;
     std::byte* target = result->data();
-    for (const int32_t index : list->indices) {
-      std::memcpy(target, operand.data() + std::clamp<int64_t>(index, 0, last) * stride, windowBytes);
-      target += list->stride * bytes;
-    }
+    withFixedSize(windowBytes, [&](const auto size) {
+      for (const int32_t index : list->indices) {
+        std::memcpy(target, operand.data() + std::clamp<int64_t>(index, 0, last) * stride, size);
+        target += list->stride * bytes;
+      }
+    });
     return one(std::move(*result));
   }
   do {
@@ -294,8 +314,10 @@ Result<Array> gatherElements(const Array& array, const std::vector<Update>& upda
   auto elements = Array::allocate({array.dtype(), {static_cast<int64_t>(updates.size())}});
   if (!elements) return elements;
   const int bytes = storage_bytes(array.dtype());
-  for (size_t k = 0; k < updates.size(); ++k)
-    std::copy_n(array.data() + updates[k].*pick * bytes, bytes, elements->data() + static_cast<int64_t>(k) * bytes);
+  withFixedSize(static_cast<size_t>(bytes), [&](const auto size) {
+    for (size_t k = 0; k < updates.size(); ++k)
+      std::memcpy(elements->data() + k * size, array.data() + updates[k].*pick * static_cast<int64_t>(size), size);
+  });
   return elements;
 }
 

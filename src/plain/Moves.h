@@ -4,13 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 
-namespace smalti::plain {
+#include "plain/ShareWork.h"
 
-/// Calls its argument for ranges that together are [0, points), on any threads; returns when all have returned.
-using ShareWork = std::function<void(int64_t points, const std::function<void(int64_t first, int64_t last)>&)>;
+namespace smalti::plain {
 
 /// Below this, waking another thread takes longer than the work.
 inline constexpr int64_t kWorthSharingBytes = 512 << 10;

@@ -12,6 +12,7 @@
 #include "eval/Numerics.h"
 #include "eval/Tensor.h"
 #include "ir/program/PlainOps.h"
+#include "plain/ShareWork.h"
 
 namespace smalti::plain {
 
@@ -26,6 +27,7 @@ struct PlainCall {
   /// Values of enclosing blocks that a region uses.
   std::function<const Array&(ValueId)> outer = {};
   const Program* program = nullptr;  ///< whose functions a region calls; null: its regions call none
+  ShareWork share = {};              ///< empty: on the caller alone
 
   TypedOp typed() const { return {op, function}; }
 };
@@ -79,6 +81,13 @@ eval::DotNumerics dotNumerics(const PlainCall&);
 /// dtypes have none. It is called four times where they are complex.
 using Product = std::function<bool(eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output)>;
 PlainResults product(PlainCall&, const Product& multiply);
+/// The operands of a product whose first dimension is that of the result.
+struct Divided {
+  bool lhs = false, rhs = false;
+};
+/// `multiply` for parts of the result's first dimension, `piece` rows or a multiple, which threads share; each element
+/// is the sum of `depth` products.
+Product sharedRows(const ShareWork& share, Divided, int64_t depth, int64_t piece, const Product& multiply);
 /// Ops of complex numbers, which src/eval does not have: element by element, and SM5002 for others.
 PlainResults complexUnary(PlainCall&);
 PlainResults complexBinary(PlainCall&);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "base/RowMajor.h"
 #include "eval/Shape.h"
@@ -167,25 +168,39 @@ class WindowReduction {
       eval::pad(in(call_.operands[i]), call_.operands[n_ + i].data(), dims_.padLow, interior, out(*input));
       inputs.push_back(std::move(*input));
     }
-    auto accumulators = filled(outShape_);
+    if (shape_.empty() || !keepsInit()) return slid(std::move(inputs), dims_.window, dims_.strides);
+    // One dimension after the other, the last one first, combines the same elements in the same order in fewer steps.
+    for (size_t d = shape_.size(); d-- > 0;) {
+      Shape window(shape_.size(), 1), strides(shape_.size(), 1);
+      window[d] = dims_.window[d], strides[d] = dims_.strides[d];
+      if (d > 0 && window[d] == 1 && strides[d] == 1) continue;
+      auto combined = slid(std::move(inputs), window, strides);
+      if (!combined) return combined;
+      inputs = std::move(*combined);
+    }
+    return inputs;
+  }
+
+  /// What windows of these dimensions hold, combined with init: element by element of the window, all windows at once.
+  PlainResults slid(std::vector<Array> inputs, const Shape& window, const Shape& strides) {
+    Shape shape = inputs[0].shape();
+    for (size_t d = 0; d < shape.size(); ++d)
+      shape[d] = (shape[d] - (window[d] - 1) * dims_.windowDilations[d] - 1) / strides[d] + 1;
+    auto accumulators = filled(shape);
     if (!accumulators) return accumulators;
-    Shape at(shape_.size(), 0), starts(shape_.size());
-    for (int64_t k = 0; k < num_elements(dims_.window); ++k) {
+    Shape at(shape.size(), 0), starts(shape.size());
+    do {
       for (size_t d = 0; d < at.size(); ++d) starts[d] = at[d] * dims_.windowDilations[d];
       std::vector<Array> elements;
       for (const Array& input : inputs) {
-        auto element = Array::allocate({input.dtype(), outShape_});
+        auto element = Array::allocate({input.dtype(), shape});
         if (!element) return fail(std::move(element.error()));
-        eval::slice(in(input), starts, dims_.strides, out(*element));
+        eval::slice(in(input), starts, strides, out(*element));
         elements.push_back(std::move(*element));
       }
-      accumulators = combine(std::move(*accumulators), std::move(elements), outShape_);
+      accumulators = combine(std::move(*accumulators), std::move(elements), shape);
       if (!accumulators) return accumulators;
-      for (size_t d = at.size(); d-- > 0;) {
-        if (++at[d] < dims_.window[d]) break;
-        at[d] = 0;
-      }
-    }
+    } while (advance(at, window));
     return accumulators;
   }
 
@@ -198,7 +213,7 @@ class WindowReduction {
 PlainResults reduceWindow(PlainCall& call) { return WindowReduction(call).run(); }
 
 /// Selects an element of each window of operand 0, and scatters the window's element of operand 1 to it. Padding is
-/// not selected, so the windows' parts inside the array suffice: all windows at once, element by element.
+/// not selected.
 class SelectAndScatter {
  public:
   explicit SelectAndScatter(PlainCall& call) : call_(call), dims_(call.typed()) {}
@@ -208,62 +223,128 @@ class SelectAndScatter {
     if (!result) return fail(std::move(result.error()));
     eval::fill(result->data(), call_.operands[2].data(), result->elements(), storage_bytes(result->dtype()));
     if (auto ok = select(); !ok) return fail(std::move(ok.error()));
-    UpdateRounds rounds(result->elements());
-    for (size_t w = 0; w < selected_.size(); ++w)
-      if (selected_[w] >= 0) rounds.add({.from = static_cast<int64_t>(w), .to = selected_[w]});
-    std::vector<Array> results;
-    results.push_back(std::move(*result));
-    return applyUpdates(call_, call_.op.regions[1], rounds, std::move(results),
-                        std::span<const Array>(call_.operands).subspan(1, 1));
+    return scattered(std::move(*result));
   }
 
  private:
-  /// Element `step` of the parts of the windows inside the array, for those that have as many: from that element to the
-  /// window.
-  std::vector<Update> candidates(int64_t step) const {
-    const Shape &shape = call_.operands[0].shape(), &windows = call_.operands[1].shape();
+  /// Calls visit(window, element) for each window whose element `at` is inside the array.
+  template <class Visit>
+  void forEachInside(const Shape& at, const Visit& visit) const {
+    const Shape& shape = call_.operands[0].shape();
+    Shape rows = call_.operands[1].shape();  // of windows: all but the last dimension
     const Shape strides = rowMajorStrides(shape);
-    std::vector<Update> found;
-    if (selected_.empty()) return found;
-    Shape window(windows.size(), 0);
-    int64_t w = 0;
+    const size_t last = rows.size() - 1;
+    const int64_t length = rows[last];
+    rows.pop_back();
+    const auto position = [&](size_t d, int64_t window) { return window * dims_.strides[d] - dims_.padLow[d] + at[d]; };
+    Shape row(rows.size(), 0);
+    int64_t window = 0;
     do {
-      int64_t element = 0, rest = step;
-      for (size_t d = shape.size(); d-- > 0;) {
-        const int64_t start = window[d] * dims_.strides[d] - dims_.padLow[d];
-        const int64_t first = std::max<int64_t>(start, 0), end = std::min(start + dims_.window[d], shape[d]);
-        if (end <= first) {
-          rest = 1;
-          break;
-        }
-        element += (first + rest % (end - first)) * strides[d];
-        rest /= end - first;
+      int64_t first = 0;
+      bool isInside = true;
+      for (size_t d = 0; d < last; ++d) {
+        const int64_t p = position(d, row[d]);
+        isInside = isInside && p >= 0 && p < shape[d];
+        first += p * strides[d];
       }
-      if (rest == 0) found.push_back({.from = element, .to = w});
-      ++w;
-    } while (advance(window, windows));
-    return found;
+      for (int64_t k = 0; k < length && isInside; ++k)
+        if (const int64_t p = position(last, k); p >= 0 && p < shape[last]) visit(window + k, first + p);
+      window += length;
+    } while (advance(row, rows));
   }
 
-  Status select() {
-    const Array& operand = call_.operands[0];
-    selected_.assign(static_cast<size_t>(call_.operands[1].elements()), -1);
-    for (const Update& c : candidates(0)) selected_[static_cast<size_t>(c.to)] = c.from;
-    for (int64_t step = 1;; ++step) {
-      std::vector<Update> next = candidates(step);
-      if (next.empty()) return {};
-      std::vector<Update> pairs = next;  // the element from each window so far, and the next
-      for (Update& p : pairs) p.to = selected_[static_cast<size_t>(p.to)];
-      auto best = gatherElements(operand, pairs, &Update::to), element = gatherElements(operand, pairs, &Update::from);
-      if (!best || !element) return fail(std::move(best ? element.error() : best.error()));
-      std::vector<Array> arguments;
-      arguments.push_back(std::move(*best));
-      arguments.push_back(std::move(*element));
-      auto keeps = runLifted(call_, call_.op.regions[0], std::move(arguments), {static_cast<int64_t>(next.size())});
-      if (!keeps) return fail(std::move(keeps.error()));
-      for (size_t k = 0; k < next.size(); ++k)
-        if (!(*keeps)[0].as<uint8_t>()[k]) selected_[static_cast<size_t>(next[k].to)] = next[k].from;
+  /// The elements of windows along dimension `d` that any window has inside the array, ascending.
+  std::vector<int64_t> stepsAlong(size_t d) const {
+    const int64_t size = call_.operands[0].shape()[d];
+    std::vector<int64_t> steps;
+    for (int64_t window = call_.operands[1].shape()[d] - 1; window >= 0; --window) {  // its part inside moves up
+      const int64_t before = dims_.padLow[d] - window * dims_.strides[d];             // elements before the array
+      const int64_t end = std::min(dims_.window[d], before + size);
+      for (int64_t k = std::max({int64_t{0}, before, steps.empty() ? 0 : steps.back() + 1}); k < end; ++k)
+        steps.push_back(k);
     }
+    return steps;
+  }
+
+  /// The windows in step: of each, the element selected so far is compared with its next.
+  Status select() {
+    selected_.assign(static_cast<size_t>(call_.operands[1].elements()), -1);
+    if (selected_.empty()) return {};
+    if (dims_.window.empty()) {  // the one window of a scalar
+      selected_[0] = 0;
+      return {};
+    }
+    auto plan = RegionPlan::of(call_, call_.op.regions[0]);
+    std::vector<std::vector<int64_t>> steps;
+    Shape counts;
+    for (size_t d = 0; d < dims_.window.size(); ++d) {
+      steps.push_back(stepsAlong(d));
+      counts.push_back(static_cast<int64_t>(steps[d].size()));
+    }
+    if (num_elements(counts) == 0) return {};
+    Shape step(counts.size(), 0), at(counts.size());
+    std::vector<Update> pairs;  // from the window's next element, to the window
+    do {
+      pairs.clear();
+      for (size_t d = 0; d < at.size(); ++d) at[d] = steps[d][static_cast<size_t>(step[d])];
+      forEachInside(at, [&](int64_t window, int64_t element) {
+        int64_t& selected = selected_[static_cast<size_t>(window)];
+        if (selected < 0)
+          selected = element;
+        else
+          pairs.push_back({.from = element, .to = window});
+      });
+      if (pairs.empty()) continue;
+      auto keeps = comparedPairs(pairs, plan);
+      if (!keeps) return fail(std::move(keeps.error()));
+      for (size_t k = 0; k < pairs.size(); ++k)
+        if (!keeps->as<uint8_t>()[k]) selected_[static_cast<size_t>(pairs[k].to)] = pairs[k].from;
+    } while (advance(step, counts));
+    return {};
+  }
+
+  /// What the region says of the elements selected so far and the next ones: whether the former stay.
+  Result<Array> comparedPairs(const std::vector<Update>& pairs, std::optional<RegionPlan>& plan) {
+    const Array& operand = call_.operands[0];
+    std::vector<Update> best = pairs;
+    for (Update& p : best) p.from = selected_[static_cast<size_t>(p.to)];
+    std::vector<Array> arguments;
+    for (const std::vector<Update>* elements : {&std::as_const(best), &pairs}) {
+      auto gathered = gatherElements(operand, *elements, &Update::from);
+      if (!gathered) return gathered;
+      arguments.push_back(std::move(*gathered));
+    }
+    const auto count = static_cast<int64_t>(pairs.size());
+    if (!plan) {
+      auto keeps = runLifted(call_, call_.op.regions[0], std::move(arguments), {count});
+      if (!keeps) return fail(std::move(keeps.error()));
+      return std::move((*keeps)[0]);
+    }
+    auto keeps = Array::allocate({DType::pred, {count}});
+    if (keeps)
+      plan->run(std::array<const std::byte*, 2>{arguments[0].data(), arguments[1].data()}, std::array{keeps->data()},
+                count);
+    return keeps;
+  }
+
+  PlainResults scattered(Array result) {
+    const Array& source = call_.operands[1];
+    std::vector<Array> results;
+    results.push_back(std::move(result));
+    if (auto plan = RegionPlan::of(call_, call_.op.regions[1])) {
+      const int bytes = storage_bytes(source.dtype());
+      for (size_t w = 0; w < selected_.size(); ++w) {
+        if (selected_[w] < 0) continue;
+        std::byte* element = results[0].data() + selected_[w] * bytes;
+        plan->run(std::array<const std::byte*, 2>{element, source.data() + static_cast<int64_t>(w) * bytes},
+                  std::array{element}, 1);
+      }
+      return results;
+    }
+    UpdateRounds rounds(results[0].elements());
+    for (size_t w = 0; w < selected_.size(); ++w)
+      if (selected_[w] >= 0) rounds.add({.from = static_cast<int64_t>(w), .to = selected_[w]});
+    return applyUpdates(call_, call_.op.regions[1], rounds, std::move(results), {&source, 1});
   }
 
   PlainCall& call_;

@@ -150,6 +150,9 @@ CASES |= {
     "cumlogsumexp": (lambda x: lax.cumlogsumexp(x, axis=1), (X,), 1e-5),
     "pool": (lambda x: (lax.reduce_window(x, 0.0, lax.add, (2, 3), (2, 1), "VALID"),
                         lax.reduce_window(x, -jnp.inf, lax.max, (3, 3), (1, 2), "SAME")), (X,), 1e-5),
+    "pool_large": (lambda x: lax.reduce_window(x, 0.0, lax.add, (9, 14), (3, 2), ((4, 4), (0, 7)), (1, 2), (2, 1)), (floats(40, 30),), 1e-5),
+    "pool_init": (lambda x: lax.reduce_window(x, jnp.float32(1), lambda a, b: a + b, (2, 3), (1, 2), "VALID"), (X,), 1e-5),
+    "pool_of_one": (lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 1), (1, 1), "VALID"), (X,), 0),
     "pool_dilated": (lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 2), (1, 1), ((1, 2), (0, -1)), (2, 1), (1, 3)),
                      (X,), 1e-5),
     "where_in_reduce": (lambda x: (lax.reduce(x, -jnp.inf, lambda a, b: jnp.where(a > b, a, b), (1,)),
@@ -290,6 +293,9 @@ CASES |= {
 for n in [1, 2, 3, 4, 5, 8, 12, 15, 22, 49, 64, 67, 74, 131, 256, 300]:
     CASES[f"fft_{n}"] = (lambda x: (jnp.fft.fft(x), jnp.fft.ifft(x)), (complexes(2, n),), 1e-4)
     CASES[f"rfft_{n}"] = (lambda x, n=n: (jnp.fft.rfft(x), jnp.fft.irfft(jnp.fft.rfft(x), n)), (floats(2, n),), 1e-4)
+for n in [1021, 2310, 4096]:  # JAX computes in f32
+    CASES[f"fft_{n}"] = (lambda x: (jnp.fft.fft(x), jnp.fft.ifft(x)), (complexes(2, n),), 1e-3)
+    CASES[f"rfft_{n}"] = (lambda x, n=n: (jnp.fft.rfft(x), jnp.fft.irfft(jnp.fft.rfft(x), n)), (floats(2, n),), 1e-3)
 CASES |= {
     "irfft": (jnp.fft.irfft, (complexes(3, 9),), 1e-5),
     "irfft_odd": (lambda x: jnp.fft.irfft(x, 15), (complexes(3, 8),), 1e-5),

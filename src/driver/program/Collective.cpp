@@ -56,8 +56,8 @@ Status ProgramRunner::runAmongAll(const Function& f, const Step& step, const Col
   if (!results) return fail(std::move(results.error()));
   const bool each = results->size() > 1;
   for (size_t d = 0; d < states.size(); ++d)
-    for (size_t r = 0; r < step.op->results.size(); ++r)
-      states[d]->values[step.op->results[r]] = each ? std::move((*results)[d][r]) : (*results)[0][r];
+    for (size_t r = 0; r < step.results.size(); ++r)
+      states[d]->values[step.results[r]] = each ? std::move((*results)[d][r]) : (*results)[0][r];
   return success();
 }
 
@@ -122,7 +122,7 @@ Status ProgramRunner::runCollective(const Function& f, const Step& step, DeviceS
       if (!zeros) return fail(std::move(zeros.error()));
       received.emplace_back(state, std::move(*zeros));
     }
-  for (auto& [state, results] : received) store(op, *state, std::move(results));
+  for (auto& [state, results] : received) store(step, *state, std::move(results));
   return success();
 }
 

@@ -115,7 +115,7 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
 void ProgramRunner::takeOperands(const Step& step, DeviceState& state, std::vector<Array>& into) {
   into.reserve(step.takes.size());
   for (size_t i = 0; i < step.takes.size(); ++i) {
-    Array& value = state.values[step.op->operands[i]];
+    Array& value = state.values[step.operands[i]];
     if (step.takes[i])
       into.push_back(std::move(value));  // leaves an empty array
     else
@@ -138,8 +138,8 @@ std::vector<std::vector<Array>>& ProgramRunner::takeAllOperands(const Step& step
   return operands_;
 }
 
-void ProgramRunner::store(const Op& op, DeviceState& state, std::vector<Array> results) {
-  for (size_t i = 0; i < op.results.size(); ++i) state.values[op.results[i]] = std::move(results[i]);
+void ProgramRunner::store(const Step& step, DeviceState& state, std::vector<Array> results) {
+  for (size_t i = 0; i < step.results.size(); ++i) state.values[step.results[i]] = std::move(results[i]);
 }
 
 void ProgramRunner::release(const Step& step, DeviceStates states) {
@@ -201,10 +201,10 @@ Status (ProgramRunner::* ProgramRunner::runnerOf(std::string_view op))(const Fun
 Status ProgramRunner::runOnce(const Function& f, const Step& step, DeviceStates states) {
   for (DeviceState* state : states.subspan(1))
     for (size_t i = 0; i < step.takes.size(); ++i)
-      if (step.takes[i]) state->values[step.op->operands[i]] = Array();  // they share it: now it may be overwritten
+      if (step.takes[i]) state->values[step.operands[i]] = Array();  // they share it: now it may be overwritten
   if (Status ok = runStep(f, step, states.first(1)); !ok) return ok;
   for (DeviceState* state : states.subspan(1))
-    for (const ValueId v : step.op->results) state->values[v] = states[0]->values[v];
+    for (const ValueId v : step.results) state->values[v] = states[0]->values[v];
   return success();
 }
 
@@ -220,7 +220,7 @@ Status ProgramRunner::runStep(const Function& f, const Step& step, DeviceStates 
 }
 
 Status ProgramRunner::runSame(const Function&, const Step& step, DeviceStates states) {
-  for (DeviceState* state : states) store(*step.op, *state, takeOperands(step, *state));
+  for (DeviceState* state : states) store(step, *state, takeOperands(step, *state));
   return success();
 }
 
@@ -234,10 +234,21 @@ Status ProgramRunner::runPlain(const Function& f, const Step& step, DeviceStates
                           state->device,
                           compiled_.numerics,
                           [state](ValueId v) -> const Array& { return state->values[v]; },
-                          &program_};
+                          &program_,
+                          shareWork()};
     auto results = step.evaluate(call);
     if (!results) return fail(std::move(results.error()));
-    store(*step.op, *state, std::move(*results));
+    store(step, *state, std::move(*results));
+  }
+  return success();
+}
+
+Status ProgramRunner::runGroup(const Function&, const Step& step, DeviceStates states) {
+  for (DeviceState* state : states) {
+    std::vector<Array> operands = takeOperands(step, *state);
+    auto results = step.group->run(operands, step.types, shareWork());
+    if (!results) return fail(std::move(results.error()));
+    store(step, *state, std::move(*results));
   }
   return success();
 }
@@ -254,7 +265,7 @@ Status ProgramRunner::runCall(const Function&, const Step& step, DeviceStates st
   }
   auto results = runFunction(callee, std::move(inner), std::move(arguments));
   if (!results) return fail(std::move(results.error()));
-  for (size_t l = 0; l < states.size(); ++l) store(op, *states[l], std::move((*results)[l]));
+  for (size_t l = 0; l < states.size(); ++l) store(step, *states[l], std::move((*results)[l]));
   return success();
 }
 
@@ -274,7 +285,7 @@ Status ProgramRunner::runKernel(const Function&, const Step& step, DeviceStates 
   auto ran = callKernel(op.kernel, operands);
   for (std::vector<Array>& ofDevice : operands) ofDevice.clear();  // their memory is free now
   if (!ran) return fail(atCall(std::move(ran.error()), op, kernel.name));
-  for (size_t l = 0; l < states.size(); ++l) store(op, *states[l], std::move(ran->results[l]));
+  for (size_t l = 0; l < states.size(); ++l) store(step, *states[l], std::move(ran->results[l]));
   std::move(ran->findings.begin(), ran->findings.end(), std::back_inserter(outcome_.findings));
   std::move(ran->log.begin(), ran->log.end(), std::back_inserter(outcome_.log));
   accumulate(outcome_.statistics, ran->statistics);
@@ -296,7 +307,7 @@ Status ProgramRunner::runBranches(const Function& f, const Step& step, DeviceSta
     if (chosen[b].empty()) continue;
     auto results = runBlock(f, op.regions[b], chosen[b], std::vector<std::vector<Array>>(chosen[b].size()));
     if (!results) return fail(std::move(results.error()));
-    for (size_t l = 0; l < chosen[b].size(); ++l) store(op, *chosen[b][l], std::move((*results)[l]));
+    for (size_t l = 0; l < chosen[b].size(); ++l) store(step, *chosen[b][l], std::move((*results)[l]));
   }
   return success();
 }
@@ -323,7 +334,7 @@ Status ProgramRunner::runWhile(const Function& f, const Step& step, DeviceStates
         next.push_back(running[l]);
         nextCarried.push_back(std::move(carried[l]));
       } else {
-        store(op, *running[l], std::move(carried[l]));
+        store(step, *running[l], std::move(carried[l]));
       }
     }
     running = std::move(next);

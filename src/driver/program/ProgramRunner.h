@@ -52,6 +52,7 @@ class ProgramRunner {
   using DeviceStates = std::span<DeviceState*>;
   /// The function that runs an op of that name; null: it is a collective or an op on arrays.
   static Status (ProgramRunner::* runnerOf(std::string_view op))(const Function&, const Step&, DeviceStates);
+  Status runGroup(const Function&, const Step&, DeviceStates);
 
  private:
   /// The results of each device.
@@ -93,7 +94,7 @@ class ProgramRunner {
   static void takeOperands(const Step&, DeviceState&, std::vector<Array>& into);
   /// The operands of each device, in memory that is used again by the next op.
   std::vector<std::vector<Array>>& takeAllOperands(const Step&, DeviceStates);
-  static void store(const Op&, DeviceState&, std::vector<Array> results);
+  static void store(const Step&, DeviceState&, std::vector<Array> results);
   static void release(const Step&, DeviceStates);
 
   const CompiledProgram& compiled_;

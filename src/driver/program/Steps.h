@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "driver/program/ElementwiseGroups.h"
 #include "plain/Collectives.h"
 #include "plain/PlainEvaluators.h"
 
@@ -12,9 +13,11 @@ namespace smalti::driver {
 
 class ProgramRunner;
 
-/// One op of a block.
+/// One op of a block, or a group of element-wise ones.
 struct Step {
-  const Op* op = nullptr;
+  const Op* op = nullptr;  ///< of a group the last one
+  std::shared_ptr<const ElementwiseGroup> group;
+  std::vector<ValueId> operands, results;
   /// Runs ops that do more than compute arrays; null: `exchange` or `evaluate` runs it.
   Status (ProgramRunner::*run)(const Function&, const Step&, std::span<struct DeviceState*>) = nullptr;
   plain::CollectiveEvaluator exchange = nullptr;

@@ -107,8 +107,10 @@ bool SyntaxReader::arrayType(ArrayType& out) {
   const auto dtype = elementTypeFromName(name);
   if (name.empty()) return cursor_.expected("an element type");
   if (!dtype)
-    return refuseType(cursor_, element, fmt::format("arrays of `{}` are not supported", name),
-                      "use bool, integers, bfloat16, float8, float16, float32, float64, complex64 or complex128");
+    return refuseType(
+        cursor_, element, fmt::format("arrays of `{}` are not supported", name),
+        "use bool, integers, float8 (e5m2, e4m3fn, e4m3b11fnuz, e8m0fnu), bfloat16, float16, float32, float64, "
+        "complex64 or complex128");
   out.dtype = *dtype;
   int64_t bytes = storage_bytes(*dtype);
   if (std::find(out.shape.begin(), out.shape.end(), 0) == out.shape.end())

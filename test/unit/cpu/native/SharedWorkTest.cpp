@@ -14,7 +14,7 @@
 namespace smalti::cpu::testing {
 namespace {
 
-constexpr int64_t kRows = 160, kColumns = 256, kDepth = 64, kSteps = 3;
+constexpr int64_t kRows = 160, kColumns = 512, kDepth = 64, kSteps = 3;  // work enough for vectors of any length
 const Shape kState{kRows, kColumns};
 
 std::vector<Array> called(const NativeKernel& code, const std::vector<Array>& operands, int threads) {

@@ -1,0 +1,216 @@
+#include "driver/program/ElementwiseGroups.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/program/Uses.h"
+
+namespace smalti::driver {
+namespace {
+
+/// A result of broadcast_in_dim: element i is the operand's (i / inner) % count.
+struct Repetition {
+  int64_t inner = 1, count = 1;
+};
+
+/// nullopt: the dimensions of the operand are not neighbours in the result.
+std::optional<Repetition> repetition(const TypedOp& op) {
+  const Shape &from = op.operand(0).shape, &to = op.result().shape;
+  const auto dims = op.integers("broadcast_dimensions");
+  std::vector<bool> covered(to.size(), false);
+  for (size_t k = 0; k < from.size(); ++k)
+    if (from[k] != 1) covered[static_cast<size_t>(dims[k])] = true;
+  for (size_t k = 1; k < from.size(); ++k)
+    if (dims[k] < dims[k - 1] && from[k] != 1 && from[k - 1] != 1) return std::nullopt;
+  Repetition r;
+  size_t d = to.size();
+  while (d > 0 && !covered[d - 1]) r.inner *= to[--d];
+  while (d > 0 && (covered[d - 1] || to[d - 1] == 1)) r.count *= to[--d];
+  while (d > 0)
+    if (covered[--d]) return std::nullopt;
+  return r;
+}
+
+class Grouping {
+ public:
+  Grouping(const Function& function, const std::vector<Op>& ops, const std::function<bool(const Op&)>& key)
+      : function_(function), ops_(ops), key_(key) {}
+
+  std::vector<StepOps> run() {
+    for (const Op& op : ops_) place(op);
+    closeAll();
+    return steps();
+  }
+
+ private:
+  /// Ops that run together: one, or those of a group.
+  struct Unit {
+    std::vector<const Op*> ops;
+    bool isGroup = false;
+  };
+  struct Open {
+    int64_t elements = 0;
+    bool key = false;
+    std::vector<const Op*> ops;
+    std::unordered_set<ValueId> made;
+  };
+
+  const ArrayType& type(ValueId v) const { return function_.values[v]; }
+
+  bool isElementwise(const Op& op) const {
+    if (op.results.size() != 1 || op.operands.empty()) return false;
+    const int64_t n = type(op.results[0]).elements();
+    return std::ranges::all_of(op.operands,
+                               [&](ValueId v) { return type(v).elements() == n || type(v).shape.empty(); }) &&
+           plain::KernelList::Builder::has(function_, op);
+  }
+  /// Whether groups can contain the op without its array.
+  bool isRepeated(const Op& op) const {
+    if (op.results.size() != 1 || is_complex(type(op.results[0]).dtype)) return false;
+    if (op.name == "constant") return std::get<Array>(*op.find("value")).elements() == 1;
+    return op.name == "broadcast_in_dim" && repetition({op, function_}).has_value();
+  }
+
+  void place(const Op& op) {
+    if (isElementwise(op)) return join(op);
+    const bool isSmall = op.regions.empty() && op.results.size() == 1 && op.name != "call" && op.kernel < 0 &&
+                         type(op.results[0]).elements() == 1;
+    if (isRepeated(op))
+      repeated_.emplace(op.results[0], &op);
+    else if (!isSmall)
+      closeAll();
+    closeMakersOf(op, nullptr);
+    units_.push_back({{&op}, false});
+  }
+
+  void join(const Op& op) {
+    const int64_t n = type(op.results[0]).elements();
+    const bool key = key_(op);
+    const auto isOurs = [&](const Open& group) { return group.elements == n && group.key == key; };
+    auto ours = std::ranges::find_if(open_, isOurs);
+    closeMakersOf(op, ours == open_.end() ? nullptr : &*ours);
+    ours = std::ranges::find_if(open_, isOurs);
+    if (ours == open_.end()) ours = open_.insert(open_.end(), Open{.elements = n, .key = key, .ops = {}, .made = {}});
+    ours->ops.push_back(&op);
+    ours->made.insert(op.results[0]);
+  }
+
+  /// Groups that make an operand of the op run before it.
+  void closeMakersOf(const Op& op, const Open* except) {
+    for (size_t g = 0; g < open_.size();) {
+      const bool makes =
+          &open_[g] != except && std::ranges::any_of(op.operands, [&](ValueId v) { return open_[g].made.contains(v); });
+      if (!makes) {
+        ++g;
+        continue;
+      }
+      if (except > &open_[g]) --except;
+      close(open_[g]);
+      open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(g));
+    }
+  }
+  void closeAll() {
+    for (Open& group : open_) close(group);
+    open_.clear();
+  }
+  void close(Open& group) {
+    const bool readsRepeated = std::ranges::any_of(group.ops, [&](const Op* op) {
+      return std::ranges::any_of(op->operands, [&](ValueId v) { return repeated_.contains(v); });
+    });
+    if (group.ops.size() > 1 || readsRepeated)
+      units_.push_back({std::move(group.ops), true});
+    else
+      units_.push_back({{group.ops[0]}, false});
+  }
+
+  /// From the last unit to the first, so that all users of a value are known.
+  std::vector<StepOps> steps() {
+    std::vector<StepOps> steps;
+    std::unordered_set<ValueId> needed;
+    for (auto unit = units_.rbegin(); unit != units_.rend(); ++unit) {
+      const Op& op = *unit->ops.back();
+      if (unit->isGroup) {
+        auto group = made(*unit, needed);
+        if (group->results.empty()) continue;
+        needed.insert(group->operands.begin(), group->operands.end());
+        steps.push_back({&op, std::move(group)});
+        continue;
+      }
+      if (op.results.size() == 1 && repeated_.contains(op.results[0]) && !needed.contains(op.results[0])) continue;
+      needed.insert(op.operands.begin(), op.operands.end());
+      for (const Block& block : op.regions) needed.merge(valuesUsedBy(block.ops));
+      steps.push_back({&op, nullptr});
+    }
+    std::ranges::reverse(steps);
+    return steps;
+  }
+
+  std::shared_ptr<const ElementwiseGroup> made(const Unit& unit, const std::unordered_set<ValueId>& needed) const {
+    auto group = std::make_shared<ElementwiseGroup>();
+    group->elements = type(unit.ops[0]->results[0]).elements();
+    plain::KernelList::Builder builder(function_);
+    for (const Op* op : unit.ops) {
+      for (const ValueId v : op->operands)
+        if (!builder.knows(v)) addOperand(v, *group, builder);
+      builder.add(*op);
+      if (needed.contains(op->results[0])) group->results.push_back(op->results[0]);
+    }
+    group->kernels = builder.finish(group->results);
+    return group;
+  }
+
+  void addOperand(ValueId v, ElementwiseGroup& group, plain::KernelList::Builder& builder) const {
+    const auto found = repeated_.find(v);
+    if (found != repeated_.end() && found->second->name == "constant")
+      return builder.addConstant(v, std::get<Array>(*found->second->find("value")).data());
+    if (found != repeated_.end()) {
+      const Repetition r = *repetition({*found->second, function_});
+      group.operands.push_back(found->second->operands[0]);
+      return builder.addRepeated(v, r.inner, r.count);
+    }
+    group.operands.push_back(v);
+    if (type(v).elements() == group.elements) return builder.addArgument(v);
+    builder.addRepeated(v, group.elements, 1);  // a scalar
+  }
+
+  const Function& function_;
+  const std::vector<Op>& ops_;
+  const std::function<bool(const Op&)>& key_;
+  std::vector<Unit> units_;
+  std::vector<Open> open_;  ///< groups that the next ops may join
+  std::unordered_map<ValueId, const Op*> repeated_;
+};
+
+}  // namespace
+
+std::vector<StepOps> groupElementwise(const Function& function, const std::vector<Op>& ops,
+                                      const std::function<bool(const Op&)>& key) {
+  return Grouping(function, ops, key).run();
+}
+
+plain::PlainResults ElementwiseGroup::run(std::vector<Array>& arrays, std::span<const ArrayType> types,
+                                          const plain::ShareWork& share) const {
+  std::vector<const std::byte*> arguments;
+  for (const Array& array : arrays) arguments.push_back(array.data());
+  std::vector<Array> made;
+  std::vector<std::byte*> to;
+  for (size_t r = 0; r < types.size(); ++r) {
+    const auto replaced = std::ranges::find_if(arrays, [&](const Array& array) {
+      const auto a = static_cast<size_t>(&array - arrays.data());
+      return array.type() == types[r] && array.unique() && kernels.mayReplace(a, r);
+    });
+    auto array = replaced != arrays.end() ? Result<Array>(std::move(*replaced)) : Array::allocate(types[r]);
+    if (!array) return fail(std::move(array.error()));
+    to.push_back(array->data());
+    made.push_back(std::move(*array));
+  }
+  constexpr int64_t kPiece = 16 << 10;  // elements: a multiple of a cache line, and of what a list of kernels runs on
+  plain::shareInPieces(share, elements, kPiece, elements * kernels.kernels(), [&](int64_t first, int64_t last) {
+    static thread_local eval::Scratch scratch;
+    kernels.run(arguments, to, first, last, scratch);
+  });
+  return made;
+}
+
+}  // namespace smalti::driver

@@ -1,0 +1,38 @@
+// Element-wise ops that follow each other are computed together, block by block, without arrays between them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "plain/KernelList.h"
+#include "plain/PlainEvaluators.h"
+
+namespace smalti::driver {
+
+/// Ops that give the same number of elements. Constants and broadcasts that they read are part of them.
+struct ElementwiseGroup {
+  std::vector<ValueId> operands, results;
+  int64_t elements = 0;
+  plain::KernelList kernels;
+
+  /// The arrays of `results`. One may be in the memory of an operand that has no other user.
+  plain::PlainResults run(std::vector<Array>& operands, std::span<const ArrayType> types,
+                          const plain::ShareWork& share) const;
+};
+
+/// What one step of a block runs: an op, or a group with its last op.
+struct StepOps {
+  const Op* op = nullptr;
+  std::shared_ptr<const ElementwiseGroup> group;
+
+  const std::vector<ValueId>& operands() const { return group ? group->operands : op->operands; }
+  const std::vector<ValueId>& results() const { return group ? group->results : op->results; }
+};
+
+/// The steps of a block in an order in which they can run. Ops with another answer of `key` are not grouped together.
+/// Ops that nothing needs any more, since all groups that read them contain them, are left out.
+std::vector<StepOps> groupElementwise(const Function&, const std::vector<Op>& ops,
+                                      const std::function<bool(const Op&)>& key);
+
+}  // namespace smalti::driver
