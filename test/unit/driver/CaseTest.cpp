@@ -12,7 +12,7 @@
 namespace smalti::driver {
 namespace {
 
-class CaseFolder : public testing::Test {
+class CaseFolder : public ::testing::Test {
  protected:
   std::string folder = (std::filesystem::temp_directory_path() / ("case_test." + std::to_string(::getpid()))).string();
   void SetUp() override { ASSERT_TRUE(makeFolder(folder)); }

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 /// An empty machine, as long as this lives.
 class Root {
  public:
-  Root() : path_(testing::TempDir() + "root_" + std::to_string(::getpid())) {
+  Root() : path_(::testing::TempDir() + "root_" + std::to_string(::getpid())) {
     fs::remove_all(path_);
     fs::create_directories(path_ / "dev/vfio");
   }

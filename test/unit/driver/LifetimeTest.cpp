@@ -56,7 +56,7 @@ void endWith(const std::string& wantedModule, const std::string& wantedLanguage,
   };
 }
 
-class Lifetime : public testing::Test {
+class Lifetime : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
@@ -86,14 +86,14 @@ void endByAnotherThread() {
 }
 
 TEST_F(Lifetime, AStaticObjectMadeBeforeTheFirstCallIsRefused) {
-  EXPECT_EXIT(staticBeforeTheFirstCall(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(staticBeforeTheFirstCall(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Lifetime, AStaticObjectMadeAfterTheFirstCallIsRefusedToo) {
-  EXPECT_EXIT(staticAfterTheFirstCall(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(staticAfterTheFirstCall(), ::testing::ExitedWithCode(0), "");
 }
 
-TEST_F(Lifetime, OtherThreadsMayEndTheProgram) { EXPECT_EXIT(endByAnotherThread(), testing::ExitedWithCode(0), ""); }
+TEST_F(Lifetime, OtherThreadsMayEndTheProgram) { EXPECT_EXIT(endByAnotherThread(), ::testing::ExitedWithCode(0), ""); }
 
 /// What a thread_local object of a new thread gets when it is destroyed.
 std::string atThreadEnd(const std::function<std::string()>& use, bool useBefore) {

@@ -10,11 +10,6 @@ namespace {
 using namespace testing;
 using ::testing::HasSubstr;
 
-std::string errorOf(const std::string& signature, const std::string& body) {
-  const auto results = runText(moduleOf(signature, body), {});
-  return results ? "" : results.error().str();
-}
-
 std::string draw(const std::string& algorithm, const std::string& state, const std::string& bits) {
   return "%s, %b = stablehlo.rng_bit_generator %x, algorithm = " + algorithm + " : (" + state + ") -> (" + state +
          ", " + bits + ")\n    return %s, %b : " + state + ", " + bits;

@@ -28,11 +28,6 @@ TEST(PlainOps, GatherMovesStartsInside) {
             {10, 11, 0, 1, 20, 21, 20, 21});
 }
 
-std::string errorOf(const std::string& signature, const std::string& body, const std::vector<Array>& arguments = {}) {
-  const auto results = runText(moduleOf(signature, body), arguments);
-  return results ? "" : results.error().str();
-}
-
 TEST(PlainOps, GatherRefusesNumbersThatDoNotFit) {
   const auto changed = [&](const std::string& from, const std::string& to) {
     std::string attributes = kRows;

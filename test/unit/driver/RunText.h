@@ -43,6 +43,13 @@ inline std::string moduleOf(const std::string& signature, const std::string& bod
   return "module @test {\n  func.func public @main" + signature + " {\n" + body + "\n  }\n}\n";
 }
 
+/// The diagnostic of such a module as text, "" without one.
+inline std::string errorOf(const std::string& signature, const std::string& body,
+                           const std::vector<Array>& arguments = {}) {
+  const auto results = runText(moduleOf(signature, body), arguments);
+  return results ? "" : results.error().str();
+}
+
 inline void expectRun(const std::string& signature, const std::string& body, const std::vector<Array>& arguments,
                       const ArrayType& type, const std::vector<double>& expected, double tolerance = 0) {
   const std::string text = moduleOf(signature, body);
