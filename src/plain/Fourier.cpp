@@ -40,32 +40,38 @@ constexpr int64_t kStripNumbers = 16 << 10;
 /// Fewer numbers are less than a cache line.
 constexpr int64_t kLeastStrip = 8;
 
-void copyNumbers(const SplitNumbers& from, int64_t first, int64_t count, SplitNumbers& to, int64_t at) {
-  std::copy_n(from.re.data() + first, count, to.re.data() + at);
-  std::copy_n(from.im.data() + first, count, to.im.data() + at);
+void copyRows(SplitPointer from, int64_t fromStride, SplitPointer to, int64_t toStride, int64_t rows, int64_t count) {
+  for (int64_t row = 0; row < rows; ++row) {
+    std::copy_n(from.re + row * fromStride, count, to.re + row * toStride);
+    std::copy_n(from.im + row * fromStride, count, to.im + row * toStride);
+  }
 }
 
 /// Every line along dimension `d` transformed.
-void along(SplitNumbers& values, const Shape& shape, size_t d, int sign) {
+void along(SplitNumbers& values, const Shape& shape, size_t d, int sign, const ShareWork& share) {
   const int64_t length = shape[d];
   if (values.size() == 0 || length < 2) return;
   int64_t inner = 1;
   for (size_t k = d + 1; k < shape.size(); ++k) inner *= shape[k];
-  FourierTransform transform(length, sign);
+  const FourierTransform transform(length, sign, inner);
+  const int64_t outer = values.size() / (length * inner);
   // Lines that are too long for the caches together are copied, a few at a time.
   const int64_t strip = std::min(inner, std::max(kLeastStrip, kStripNumbers / length));
-  if (strip == inner) {
-    for (int64_t first = 0; first < values.size(); first += length * inner) transform.run(values, first, inner);
-    return;
-  }
-  SplitNumbers lines(length * strip);
-  for (int64_t first = 0; first < values.size(); first += length * inner)
-    for (int64_t l = 0; l < inner; l += strip) {
-      const int64_t count = std::min(strip, inner - l);
-      for (int64_t k = 0; k < length; ++k) copyNumbers(values, first + k * inner + l, count, lines, k * count);
-      transform.run(lines, 0, count);
-      for (int64_t k = 0; k < length; ++k) copyNumbers(lines, k * count, count, values, first + k * inner + l);
+  const int64_t strips = (inner + strip - 1) / strip, steps = 16 * values.size();
+  shareInPieces(share, outer * strips, 1, steps, [&](int64_t begin, int64_t end) {
+    SplitNumbers copied(strips > 1 ? length * strip : 0);
+    for (int64_t s = begin; s < end; ++s) {
+      const int64_t line = s % strips * strip, count = std::min(strip, inner - line);
+      const SplitPointer first(values, s / strips * length * inner + line);
+      if (strips == 1) {
+        transform.run(first, inner, share);
+        continue;
+      }
+      copyRows(first, inner, copied, count, length, count);
+      transform.run(copied, count, share);
+      copyRows(copied, count, first, inner, length, count);
     }
+  });
 }
 
 /// The last dimension from `from` to `to` elements: cut, or filled up as the spectrum of real numbers continues.
@@ -82,28 +88,28 @@ SplitNumbers lastDimension(const SplitNumbers& values, int64_t from, int64_t to)
 /// Rows of n real numbers as n / 2 complex ones, transformed → the first n / 2 + 1 of the n numbers' transform: those
 /// of the elements at even and at odd places are told apart by their symmetry.
 SplitNumbers spectrumOfPairs(const SplitNumbers& pairs, int64_t half, int sign) {
-  const SplitNumbers roots = rootsOfUnity(half + 1, 2 * half, sign);
+  const RootsOfUnity roots(2 * half, sign);
   const int64_t rows = pairs.size() / half;
   SplitNumbers spectrum(rows * (half + 1));
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t k = 0; k <= half; ++k) {
       const Number x = pairs[row * half + k % half], y = std::conj(pairs[row * half + (half - k) % half]);
       const Number even = (x + y) * 0.5, odd = (x - y) * 0.5;
-      spectrum.set(row * (half + 1) + k, even + product(Number(odd.imag(), -odd.real()), roots[k]));
+      spectrum.set(row * (half + 1) + k, even + product(Number(odd.imag(), -odd.real()), roots(k)));
     }
   return spectrum;
 }
 
 /// The inverse, for the numbers' sums (twice what the definition of a mean has).
 SplitNumbers pairsOfSpectrum(const SplitNumbers& spectrum, int64_t half, int sign) {
-  const SplitNumbers roots = rootsOfUnity(half, 2 * half, sign);
+  const RootsOfUnity roots(2 * half, sign);
   const int64_t rows = spectrum.size() / (half + 1);
   SplitNumbers pairs(rows * half);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t k = 0; k < half; ++k) {
       Number x = spectrum[row * (half + 1) + k], y = std::conj(spectrum[row * (half + 1) + half - k]);
       if (k == 0) x = x.real(), y = y.real();  // of a real transform; what else stands there is not read
-      const Number even = x + y, odd = product(x - y, roots[k]);
+      const Number even = x + y, odd = product(x - y, roots(k));
       pairs.set(row * half + k, {even.real() - odd.imag(), even.imag() + odd.real()});
     }
   return pairs;
@@ -129,7 +135,7 @@ PlainResults transformed(PlainCall& call) {
   // Transforms of real numbers begin with the last dimension, which is halved; transforms to real numbers end with it.
   const auto alongLast = [&](int64_t length) {
     shape[last] = length;
-    along(values, shape, last, sign);
+    along(values, shape, last, sign, call.share);
   };
   if (type == "RFFT") {
     alongLast(half > 0 ? half : shape[last]);
@@ -137,7 +143,8 @@ PlainResults transformed(PlainCall& call) {
     values = half > 0 ? spectrumOfPairs(values, half, sign) : lastDimension(values, shape[last], kept);
     shape[last] = kept;
   }
-  for (size_t d = shape.size() - lengths.size(); d + (real ? 1 : 0) <= last; ++d) along(values, shape, d, sign);
+  for (size_t d = shape.size() - lengths.size(); d + (real ? 1 : 0) <= last; ++d)
+    along(values, shape, d, sign, call.share);
   if (type == "IRFFT") {
     // The last dimension alone is mirrored: the others are transformed by now.
     const int64_t length = result->shape()[last];

@@ -1,4 +1,5 @@
-// Stockham's algorithm (self-sorting, one pass per factor) for lengths with small factors, and Bluestein's for others.
+// Stockham's algorithm (self-sorting, one pass per factor) for lengths with small factors, Bailey's for one long line
+// of such a length, and Bluestein's for other lengths.
 #include "plain/FourierTransform.h"
 
 #include <algorithm>
@@ -15,7 +16,11 @@ namespace {
 using Number = std::complex<double>;
 
 constexpr int64_t kLargestFactor = 64;  ///< the largest prime factor that is summed directly
-constexpr int64_t kRootBlock = 1024;    ///< roots beyond the first so many are products of two: a sine costs 20 ns
+/// Lines that are transformed together: rows of two cache lines.
+constexpr int64_t kLines = 16;
+/// After each row of a matrix, in numbers: the same columns of rows would be in the same set of a cache if rows had a
+/// power of two of them.
+constexpr int64_t kPadding = 8;
 
 Number rootOfUnity(int64_t k, int64_t n, int sign) {
   const int64_t quarters = 4 * k;
@@ -34,23 +39,57 @@ int64_t withoutFactors(int64_t n, std::initializer_list<int64_t> factors) {
   return n;
 }
 
-}  // namespace
-
-SplitNumbers rootsOfUnity(int64_t count, int64_t n, int sign) {
-  SplitNumbers roots(count);
-  for (int64_t block = 0; block < count; block += kRootBlock) {
-    const Number first = rootOfUnity(block, n, sign);
-    const int64_t end = std::min(count, block + kRootBlock);
-    for (int64_t k = block; k < end; ++k) {
-      const bool direct = block == 0 || 4 * k % n == 0;
-      roots.set(k, direct ? rootOfUnity(k, n, sign) : product(first, roots[k - block]));
-    }
-  }
-  return roots;
+/// The factors of n that are summed directly; their product is n unless n has a larger prime factor.
+std::vector<int64_t> factorsOf(int64_t n) {
+  std::vector<int64_t> factors;
+  for (const int64_t factor : {4, 2, 3, 5, 7})
+    for (; n % factor == 0; n /= factor) factors.push_back(factor);
+  for (int64_t prime = 11; prime <= kLargestFactor && n > 1; prime += 2)
+    for (; n % prime == 0; n /= prime) factors.push_back(prime);
+  return factors;
 }
 
+int64_t productOf(const std::vector<int64_t>& factors) {
+  int64_t n = 1;
+  for (const int64_t factor : factors) n *= factor;
+  return n;
+}
+
+void copyNumbers(SplitPointer from, int64_t count, SplitPointer to) {
+  std::copy_n(from.re, count, to.re);
+  std::copy_n(from.im, count, to.im);
+}
+
+/// x[i] · w, i < count.
+void multiply(SplitPointer x, int64_t count, Number w, SplitPointer to) {
+  for (int64_t i = 0; i < count; ++i) {
+    const Number y = product(Number(x.re[i], x.im[i]), w);
+    to.re[i] = y.real();
+    to.im[i] = y.imag();
+  }
+}
+
+}  // namespace
+
+RootsOfUnity::RootsOfUnity(int64_t n, int sign) : n_(n), sign_(sign) {
+  constexpr int64_t kLow = int64_t{1} << kLowBits;
+  low_ = SplitNumbers(std::min(n, kLow));
+  high_ = SplitNumbers((n - 1) / kLow + 1);
+  for (int64_t k = 0; k < low_.size(); ++k) low_.set(k, rootOfUnity(k, n, sign));
+  for (int64_t k = 0; k < high_.size(); ++k) high_.set(k, rootOfUnity(k * kLow, n, sign));
+}
+
+std::complex<double> RootsOfUnity::operator()(int64_t k) const {
+  const int64_t low = k & ((int64_t{1} << kLowBits) - 1);
+  if (low == k) return low_[low];
+  if (4 * k % n_ == 0) return rootOfUnity(k, n_, sign_);
+  return product(high_[k >> kLowBits], low_[low]);
+}
+
+namespace {
+
 /// One factor of the length: `m` · `lines` butterflies, from x to y.
-struct FourierTransform::Pass {
+struct Pass {
   const double *xr, *xi;
   double *yr, *yi;
   const SplitNumbers& roots;
@@ -176,78 +215,156 @@ struct FourierTransform::Pass {
   }
 };
 
-FourierTransform::FourierTransform(int64_t n, int sign) : n_(n), sign_(sign) {
-  int64_t rest = n;
-  for (const int64_t factor : {4, 2, 3, 5, 7})
-    while (rest % factor == 0) rest /= factor, factors_.push_back(factor);
-  for (int64_t prime = 11; prime <= kLargestFactor && rest > 1; prime += 2)
-    while (rest % prime == 0) rest /= prime, factors_.push_back(prime);
-  if (rest > 1)
-    prepareChirp();
-  else
-    roots_ = rootsOfUnity(n, n, sign);
-}
+}  // namespace
 
-void FourierTransform::run(SplitNumbers& x, int64_t first, int64_t lines) {
-  double *re = x.re.data() + first, *im = x.im.data() + first;
-  if (n_ == 1) return;
-  if (forward_)
-    runChirp(re, im, lines);
-  else
-    runPasses(re, im, lines);
-}
-
-void FourierTransform::runPasses(double* re, double* im, int64_t lines) {
-  if (work_.size() < n_ * lines) work_ = SplitNumbers(n_ * lines);
-  double *fromR = re, *fromI = im, *toR = work_.re.data(), *toI = work_.im.data();
-  int64_t length = n_, alike = lines;
-  for (const int64_t factor : factors_) {
-    length /= factor;
-    Pass{fromR, fromI, toR, toI, roots_, n_, length, alike, factor, sign_}.run();
-    alike *= factor;
-    std::swap(fromR, toR);
-    std::swap(fromI, toI);
+/// Transforms of a length whose factors are all small, factor by factor.
+class FourierTransform::Passes {
+ public:
+  Passes(int64_t n, int sign) : n_(n), sign_(sign), factors_(factorsOf(n)), roots_(n) {
+    for (int64_t k = 0; k < n; ++k) roots_.set(k, rootOfUnity(k, n, sign));
   }
-  if (fromR == re) return;
-  std::copy_n(fromR, n_ * lines, re);
-  std::copy_n(fromI, n_ * lines, im);
+  int64_t length() const { return n_; }
+
+  void run(SplitPointer x, int64_t lines, SplitNumbers& work) const {
+    work.atLeast(n_ * lines);
+    SplitPointer from = x, to = work;
+    int64_t length = n_, alike = lines;
+    for (const int64_t factor : factors_) {
+      length /= factor;
+      Pass{from.re, from.im, to.re, to.im, roots_, n_, length, alike, factor, sign_}.run();
+      alike *= factor;
+      std::swap(from, to);
+    }
+    if (from.re != x.re) copyNumbers(from, n_ * lines, x);
+  }
+
+ private:
+  int64_t n_;
+  int sign_;
+  std::vector<int64_t> factors_;
+  SplitNumbers roots_;
+};
+
+/// Memory of a thread.
+struct FourierTransform::Scratch {
+  SplitNumbers work, strip, matrix, padded, line;
+};
+
+FourierTransform::Scratch& FourierTransform::scratch() {
+  static thread_local Scratch scratch;
+  return scratch;
+}
+
+FourierTransform::FourierTransform(int64_t n, int sign, int64_t lines) : n_(n), sign_(sign) {
+  const std::vector<int64_t> factors = factorsOf(n);
+  const bool isSmooth = productOf(factors) == n;
+  if (!isSmooth) prepareChirp(lines);
+  if (isSmooth && lines < kLines / 2) prepareTwoSteps(factors);
+  if (isSmooth && !columns_) whole_ = std::make_unique<Passes>(n, sign);
+}
+
+FourierTransform::~FourierTransform() = default;
+
+void FourierTransform::run(SplitPointer x, int64_t lines, const ShareWork& share) const {
+  if (n_ == 1) return;
+  if (forward_) return runChirp(x, lines, share);
+  if (whole_) return whole_->run(x, lines, scratch().work);
+  if (lines == 1) return runTwoSteps(x, share);
+  SplitNumbers& line = scratch().line;
+  line.atLeast(n_);
+  for (int64_t l = 0; l < lines; ++l) {
+    for (int64_t k = 0; k < n_; ++k) copyNumbers(x + (k * lines + l), 1, SplitPointer(line, k));
+    runTwoSteps(line, share);
+    for (int64_t k = 0; k < n_; ++k) copyNumbers(SplitPointer(line, k), 1, x + (k * lines + l));
+  }
+}
+
+/// j = j1 · b + j2 and k = k1 + k2 · a: transforms of the a numbers of each column, of which the k1-th is multiplied by
+/// a root, and of the b numbers of each row.
+void FourierTransform::prepareTwoSteps(const std::vector<int64_t>& factors) {
+  int64_t a = 1;
+  for (const int64_t factor : factors)
+    if (a * factor * a * factor <= 2 * n_) a *= factor;
+  if (a < kLines / 2 || n_ / a < kLines / 2) return;
+  columns_ = std::make_unique<Passes>(a, sign_);
+  rows_ = std::make_unique<Passes>(n_ / a, sign_);
+  roots_ = RootsOfUnity(n_, sign_);
+  steps_ = SplitNumbers(a * kLines);
+  for (int64_t k = 0; k < a; ++k)
+    for (int64_t c = 0; c < kLines; ++c) steps_.set(k * kLines + c, roots_(k * c % n_));
+}
+
+void FourierTransform::runTwoSteps(SplitPointer x, const ShareWork& share) const {
+  const int64_t a = columns_->length(), b = rows_->length(), steps = 16 * n_;
+  const int64_t stride = b + kPadding;
+  SplitNumbers& matrix = scratch().matrix;
+  matrix.atLeast(a * stride);
+  const SplitPointer between = matrix;
+  shareInPieces(share, b, kLines, steps, [&](int64_t begin, int64_t end) {
+    Scratch& own = scratch();
+    own.strip.atLeast(a * kLines);
+    for (int64_t j = begin; j < end; j += kLines) {
+      const int64_t count = std::min(kLines, end - j);
+      for (int64_t k = 0; k < a; ++k) copyNumbers(x + (k * b + j), count, SplitPointer(own.strip, k * count));
+      columns_->run(own.strip, count, own.work);
+      for (int64_t k = 0; k < a; ++k) {
+        const SplitPointer from(own.strip, k * count), to = between + (k * stride + j);
+        const double *stepR = steps_.re.data() + k * kLines, *stepI = steps_.im.data() + k * kLines;
+        const Number first = roots_(k * j);
+        for (int64_t c = 0; c < count; ++c) {
+          const Number y = product(product(first, Number(stepR[c], stepI[c])), Number(from.re[c], from.im[c]));
+          to.re[c] = y.real();
+          to.im[c] = y.imag();
+        }
+      }
+    }
+  });
+  shareInPieces(share, a, kLines, steps, [&](int64_t begin, int64_t end) {
+    Scratch& own = scratch();
+    own.strip.atLeast(b * kLines);
+    for (int64_t k = begin; k < end; k += kLines) {
+      const int64_t count = std::min(kLines, end - k);
+      for (int64_t j = 0; j < b; ++j)
+        for (int64_t c = 0; c < count; ++c) {
+          own.strip.re[j * count + c] = between.re[(k + c) * stride + j];
+          own.strip.im[j * count + c] = between.im[(k + c) * stride + j];
+        }
+      rows_->run(own.strip, count, own.work);
+      for (int64_t j = 0; j < b; ++j) copyNumbers(SplitPointer(own.strip, j * count), count, x + (j * a + k));
+    }
+  });
 }
 
 /// Bluestein: jk = (j² + k² - (k - j)²) / 2 makes a convolution of any length from 2n - 1 on.
-void FourierTransform::prepareChirp() {
+void FourierTransform::prepareChirp(int64_t lines) {
   int64_t size = 2 * n_ - 1;
   while (withoutFactors(size, {2, 3, 5}) > 1) ++size;
-  const SplitNumbers roots = rootsOfUnity(2 * n_, 2 * n_, sign_);
+  const RootsOfUnity roots(2 * n_, sign_);
   chirp_ = SplitNumbers(n_);
   kernel_ = SplitNumbers(size);
   for (int64_t k = 0; k < n_; ++k) {
-    chirp_.set(k, roots[k * k % (2 * n_)]);
+    chirp_.set(k, roots(k * k % (2 * n_)));
     kernel_.set(k, std::conj(chirp_[k]));
     kernel_.set((size - k) % size, std::conj(chirp_[k]));
   }
-  forward_ = std::make_unique<FourierTransform>(size, -1);
-  backward_ = std::make_unique<FourierTransform>(size, 1);
-  forward_->run(kernel_, 0, 1);
+  forward_ = std::make_unique<FourierTransform>(size, -1, lines);
+  backward_ = std::make_unique<FourierTransform>(size, 1, lines);
+  FourierTransform(size, -1, 1).run(kernel_, 1, {});
   for (int64_t k = 0; k < size; ++k) kernel_.set(k, kernel_[k] / static_cast<double>(size));
 }
 
-void FourierTransform::runChirp(double* re, double* im, int64_t lines) {
+void FourierTransform::runChirp(SplitPointer x, int64_t lines, const ShareWork& share) const {
   const int64_t size = kernel_.size();
-  padded_ = SplitNumbers(size * lines);
-  const auto multiply = [lines](Number w, const double* fromR, const double* fromI, double* toR, double* toI) {
-    for (int64_t q = 0; q < lines; ++q) {
-      const Number x = product(Number(fromR[q], fromI[q]), w);
-      toR[q] = x.real();
-      toI[q] = x.imag();
-    }
-  };
-  double *padR = padded_.re.data(), *padI = padded_.im.data();
-  for (int64_t k = 0, at = 0; k < n_; ++k, at += lines) multiply(chirp_[k], re + at, im + at, padR + at, padI + at);
-  forward_->run(padded_, 0, lines);
+  SplitNumbers& padded = scratch().padded;
+  padded.atLeast(size * lines);
+  for (int64_t k = 0, at = 0; k < n_; ++k, at += lines) multiply(x + at, lines, chirp_[k], SplitPointer(padded, at));
+  std::fill(padded.re.begin() + n_ * lines, padded.re.begin() + size * lines, 0);
+  std::fill(padded.im.begin() + n_ * lines, padded.im.begin() + size * lines, 0);
+  forward_->run(padded, lines, share);
   for (int64_t k = 0, at = 0; k < size; ++k, at += lines)
-    multiply(kernel_[k], padR + at, padI + at, padR + at, padI + at);
-  backward_->run(padded_, 0, lines);
-  for (int64_t k = 0, at = 0; k < n_; ++k, at += lines) multiply(chirp_[k], padR + at, padI + at, re + at, im + at);
+    multiply(SplitPointer(padded, at), lines, kernel_[k], SplitPointer(padded, at));
+  backward_->run(padded, lines, share);
+  for (int64_t k = 0, at = 0; k < n_; ++k, at += lines) multiply(SplitPointer(padded, at), lines, chirp_[k], x + at);
 }
 
 }  // namespace smalti::plain

@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "plain/ShareWork.h"
+
 namespace smalti::plain {
 
 /// Complex numbers, real and imaginary parts apart: loops over them become vectors without shuffles.
@@ -20,34 +22,70 @@ struct SplitNumbers {
     re[static_cast<size_t>(i)] = x.real();
     im[static_cast<size_t>(i)] = x.imag();
   }
+  void atLeast(int64_t n) {
+    if (size() < n) *this = SplitNumbers(n);
+  }
+};
+
+/// Where such numbers are.
+struct SplitPointer {
+  double *re = nullptr, *im = nullptr;
+
+  SplitPointer() = default;
+  SplitPointer(SplitNumbers& numbers, int64_t first = 0)
+      : re(numbers.re.data() + first), im(numbers.im.data() + first) {}
+  SplitPointer operator+(int64_t n) const {
+    SplitPointer p = *this;
+    p.re += n, p.im += n;
+    return p;
+  }
+};
+
+/// e^(sign · 2πi · k / n), exact at the quarters.
+class RootsOfUnity {
+ public:
+  RootsOfUnity() = default;
+  RootsOfUnity(int64_t n, int sign);
+  /// 0 ≤ k < n. Beyond the first ones a product of two, since a table of all leaves no room in the caches.
+  std::complex<double> operator()(int64_t k) const;
+
+ private:
+  static constexpr int kLowBits = 10;
+  int64_t n_ = 1;
+  int sign_ = 1;
+  SplitNumbers low_, high_;  ///< of k < 2^kLowBits, and of their multiples
 };
 
 /// Transforms of length `n` ≥ 1: X[k] = Σ x[j] e^(sign · 2πi · jk / n), not scaled.
 class FourierTransform {
  public:
-  FourierTransform(int64_t n, int sign);
+  /// `lines`: how many lines next to each other are transformed, about.
+  FourierTransform(int64_t n, int sign, int64_t lines);
+  ~FourierTransform();
 
-  /// Transforms x[first + k · lines + line], 0 ≤ k < n, in place, for each of the `lines` lines.
-  void run(SplitNumbers& x, int64_t first, int64_t lines);
+  /// Transforms x[k · lines + line], 0 ≤ k < n, in place, for each of the lines.
+  void run(SplitPointer x, int64_t lines, const ShareWork& share) const;
 
  private:
-  struct Pass;
+  class Passes;
+  struct Scratch;
+  static Scratch& scratch();
 
-  void runPasses(double* re, double* im, int64_t lines);
-  void prepareChirp();
-  void runChirp(double* re, double* im, int64_t lines);
+  void prepareTwoSteps(const std::vector<int64_t>& factors);
+  void runTwoSteps(SplitPointer x, const ShareWork& share) const;
+  void prepareChirp(int64_t lines);
+  void runChirp(SplitPointer x, int64_t lines, const ShareWork& share) const;
 
   int64_t n_;
   int sign_;
-  std::vector<int64_t> factors_;
-  SplitNumbers roots_;  ///< e^(sign · 2πi · k / n)
-  SplitNumbers work_;
+  std::unique_ptr<Passes> whole_;
+  /// Of one line: as a matrix, along its columns, then along its rows, each in the caches.
+  std::unique_ptr<Passes> columns_, rows_;
+  RootsOfUnity roots_;  ///< between the two
+  SplitNumbers steps_;  ///< by column: roots of neighbours
   /// Where n has a large prime factor: a convolution with a chirp, by transforms of a length of our choice.
-  SplitNumbers chirp_, kernel_, padded_;
+  SplitNumbers chirp_, kernel_;
   std::unique_ptr<FourierTransform> forward_, backward_;
 };
-
-/// e^(sign · 2πi · k / n) for k < count, exact at the quarters.
-SplitNumbers rootsOfUnity(int64_t count, int64_t n, int sign);
 
 }  // namespace smalti::plain

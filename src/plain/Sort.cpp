@@ -18,6 +18,9 @@ struct Column {
   std::byte* row(int64_t i) { return rows.data() + i * rowBytes; }
 };
 
+/// About so many element-wise steps take as long as the sorting of an element.
+constexpr int64_t kStepsOfAnElement = 64;
+
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
 /// Batcher's odd-even merge sort: lists of pairs that are compared and exchanged, each list at once.
@@ -126,14 +129,17 @@ class Sorter {
       if (!rows) return fail(std::move(rows.error()));
       sorted.push_back(std::move(*rows));
     }
-    for (int64_t j = 0; j < width_; ++j) {
-      const std::vector<int64_t> order = orderOf(**numbers, j, width_, length_);
-      for (size_t c = 0; c < columns_.size(); ++c) {
-        const int64_t rowBytes = columns_[c].rowBytes, bytes = rowBytes / width_;
-        for (int64_t i = 0; i < length_; ++i)
-          std::copy_n(columns_[c].row(order[i]) + j * bytes, bytes, sorted[c].data() + i * rowBytes + j * bytes);
+    const int64_t steps = num_elements(shape_) * kStepsOfAnElement;
+    shareInPieces(call_.share, width_, 1, steps, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) {
+        const std::vector<int64_t> order = orderOf(**numbers, j, width_, length_);
+        for (size_t c = 0; c < columns_.size(); ++c) {
+          const int64_t rowBytes = columns_[c].rowBytes, bytes = rowBytes / width_;
+          for (int64_t i = 0; i < length_; ++i)
+            std::copy_n(columns_[c].row(order[i]) + j * bytes, bytes, sorted[c].data() + i * rowBytes + j * bytes);
+        }
       }
-    }
+    });
     for (size_t c = 0; c < columns_.size(); ++c) columns_[c].rows = std::move(sorted[c]);
     return true;
   }
@@ -235,6 +241,29 @@ PlainResults approxTopK(PlainCall& call) {
   return results;
 }
 
+using Numbered = std::pair<uint64_t, int32_t>;
+
+/// The k least of the numbers with their positions, in order; of equal ones the first.
+std::vector<Numbered> leastOf(std::span<const uint64_t> numbers, int64_t k) {
+  // Most numbers are not below the k-th of those seen: they are only compared with it.
+  const auto most = static_cast<size_t>(4 * k + 1024);
+  std::vector<Numbered> least;
+  uint64_t bound = UINT64_MAX;
+  bool isFull = false;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (isFull && numbers[i] >= bound) continue;
+    least.emplace_back(numbers[i], static_cast<int32_t>(i));
+    if (least.size() < most) continue;
+    std::ranges::nth_element(least, least.begin() + (k - 1));
+    least.resize(static_cast<size_t>(k));
+    bound = least.back().first;
+    isFull = true;
+  }
+  std::ranges::sort(least);
+  least.resize(static_cast<size_t>(k));
+  return least;
+}
+
 PlainResults topK(PlainCall& call) {
   const Array& in = call.operands[0];
   auto values = Array::allocate(call.results[0]), indices = Array::allocate(call.results[1]);
@@ -242,16 +271,18 @@ PlainResults topK(PlainCall& call) {
   const auto numbers = orderedNumbers(in, {.isDescending = true, .isTotalOrder = true});
   if (!numbers) return fail(numbers.error());
   const int64_t length = in.shape().back(), k = call.results[0].shape.back(), bytes = storage_bytes(in.dtype());
-  std::vector<std::pair<uint64_t, int32_t>> order(static_cast<size_t>(length));
-  for (int64_t row = 0; k > 0 && row < values->elements() / k; ++row) {
-    for (int64_t i = 0; i < length; ++i) order[i] = {(**numbers)[row * length + i], static_cast<int32_t>(i)};
-    std::partial_sort(order.begin(), order.begin() + k, order.end());
-    for (int64_t i = 0; i < k; ++i) {
-      const int32_t from = order[i].second;
-      indices->as<int32_t>()[row * k + i] = from;
-      std::copy_n(in.data() + (row * length + from) * bytes, bytes, values->data() + (row * k + i) * bytes);
+  if (k == 0) return several(std::move(*values), std::move(*indices));
+  shareInPieces(call.share, values->elements() / k, 1, in.elements(), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const std::vector<Numbered> least =
+          leastOf(std::span(**numbers).subspan(static_cast<size_t>(row * length), static_cast<size_t>(length)), k);
+      for (int64_t i = 0; i < k; ++i) {
+        const int32_t from = least[i].second;
+        indices->as<int32_t>()[row * k + i] = from;
+        std::copy_n(in.data() + (row * length + from) * bytes, bytes, values->data() + (row * k + i) * bytes);
+      }
     }
-  }
+  });
   return several(std::move(*values), std::move(*indices));
 }
 
