@@ -12,6 +12,7 @@ namespace smalti::cpu {
 struct CompileReport {
   double emitMs = 0, optimiseMs = 0, codegenMs = 0, linkMs = 0;
   int64_t objectBytes = 0;  ///< size of the object file: code, constants, symbols and relocations
+  int64_t frameBytes = 0;   ///< stack frames of all functions: calls take no more, as none is recursive
   bool fromCache = false;
 };
 

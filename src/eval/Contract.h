@@ -7,6 +7,8 @@ namespace smalti::eval {
 
 struct DotDims {
   Dims lhsContracting, rhsContracting, lhsFree, rhsFree, lhsBatch, rhsBatch;
+  /// Of the elements of rhs's free dims, only these: acc and out have no others. Negative: all.
+  int64_t firstColumn = 0, columns = -1;
 };
 
 /// How f32 operands are rounded before multiplying. `full`: not at all; the others are the TPU's passes of

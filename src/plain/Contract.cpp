@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 
 #include "eval/Contract.h"
 #include "eval/Reduce.h"
+#include "eval/Scratch.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
 #include "plain/RegionPlan.h"
@@ -38,6 +40,39 @@ PlainResults dotOfBools(PlainCall& call) {
 /// So many rows that each thread's copy of the other operand in the layout of the product takes little of its time.
 constexpr int64_t kRowsOfAPiece = 128;
 
+int64_t sizeOf(const Array& array, std::span<const int64_t> dims) {
+  int64_t size = 1;
+  for (const int64_t d : dims) size *= array.shape()[d];
+  return size;
+}
+
+/// The columns that eval::dotGeneral prepares at a time: pieces of as many are summed in the same order as all.
+constexpr int64_t kColumnsOfAPiece = 512;
+
+/// A product whose columns threads share, of operands without batches: each makes some, and copies them to their
+/// places. `multiply` has the first column and their number as well.
+template <class Multiply>
+Product sharedColumns(const ShareWork& share, int64_t rows, int64_t columns, int64_t depth, const Multiply& multiply) {
+  return [=, &share](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
+    const int64_t bytes = storage_bytes(to.dtype);
+    std::atomic<bool> known{true};
+    shareInPieces(share, columns, kColumnsOfAPiece, rows * columns * depth / 8, [&](int64_t first, int64_t last) {
+      static thread_local eval::Scratch scratch;
+      const int64_t count = last - first;
+      const bool isDirect = rows == 1 || count == columns;
+      const Shape shape{rows, count};
+      std::byte* part = isDirect ? to.data + first * bytes : scratch.get<std::byte>(rows * count * bytes);
+      eval::Input ofAcc = acc;  // of all results the same
+      ofAcc.shape = shape;
+      if (!multiply(lhs, rhs, ofAcc, {part, to.dtype, shape}, first, count)) known = false;
+      for (int64_t row = 0; row < rows && !isDirect; ++row)
+        std::memcpy(to.data + (row * columns + first) * bytes, part + row * count * bytes,
+                    static_cast<size_t>(count * bytes));
+    });
+    return known.load();
+  };
+}
+
 PlainResults dotGeneral(PlainCall& call) {
   if (call.operands[0].dtype() == DType::pred && call.operands[1].dtype() == DType::pred) return dotOfBools(call);
   const TypedOp op = call.typed();
@@ -45,17 +80,26 @@ PlainResults dotGeneral(PlainCall& call) {
   const auto lc = op.integers("lhs_contracting_dimensions"), rc = op.integers("rhs_contracting_dimensions");
   const auto lf = freeDims(call.operands[0].shape().size(), lb, lc),
              rf = freeDims(call.operands[1].shape().size(), rb, rc);
-  const auto multiply = [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
-    return eval::dotGeneral(lhs, rhs, {lc, rc, lf, rf, lb, rb}, acc, to, dotNumerics(call),
-                            is_unsigned_integer(lhs.dtype), is_unsigned_integer(rhs.dtype));
+  eval::DotDims dims{lc, rc, lf, rf, lb, rb};
+  const auto multiply = [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to, int64_t firstColumn,
+                            int64_t columns) {
+    eval::DotDims part = dims;
+    part.firstColumn = firstColumn;
+    part.columns = columns;
+    return eval::dotGeneral(lhs, rhs, part, acc, to, dotNumerics(call), is_unsigned_integer(lhs.dtype),
+                            is_unsigned_integer(rhs.dtype));
   };
-  int64_t depth = 1;
-  for (const int64_t d : lc) depth *= call.operands[0].shape()[d];
+  const auto multiplyAll = [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
+    return multiply(lhs, rhs, acc, to, 0, -1);
+  };
+  const int64_t depth = sizeOf(call.operands[0], lc), rows = sizeOf(call.operands[0], lf);
+  if (sizeOf(call.operands[0], lb) == 1 && rows < 2 * kRowsOfAPiece)
+    return product(call, sharedColumns(call.share, rows, sizeOf(call.operands[1], rf), depth, multiply));
   const bool inBatches = !lb.empty() && lb[0] == 0 && rb[0] == 0;
   const bool inRows = lb.empty() && !lf.empty() && lf[0] == 0;
-  if (!inBatches && !inRows) return product(call, multiply);
+  if (!inBatches && !inRows) return product(call, multiplyAll);
   return product(
-      call, sharedRows(call.share, {.lhs = true, .rhs = inBatches}, depth, inBatches ? 1 : kRowsOfAPiece, multiply));
+      call, sharedRows(call.share, {.lhs = true, .rhs = inBatches}, depth, inBatches ? 1 : kRowsOfAPiece, multiplyAll));
 }
 
 /// The kind of a reducer that is one op of its two arguments.

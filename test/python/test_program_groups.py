@@ -73,11 +73,12 @@ def test_values_that_regions_use():
 
 def test_threads_compute_the_same_bits():
     random = np.random.default_rng(0)
-    arrays = [random.normal(size=s).astype(np.float32) for s in [(700, 300), (300, 500), (3, 257, 130), (3, 130, 200), (5, 19, 23, 8), (3, 3, 8, 16)]]
+    arrays = [random.normal(size=s).astype(np.float32) for s in [(700, 300), (300, 500), (3, 257, 130), (3, 130, 200), (5, 19, 23, 8), (3, 3, 8, 16), (6, 300), (1300, 300)]]
 
-    def f(x, w, a, b, image, filters):
+    def f(x, w, a, b, image, filters, few, many):
         convolved = lax.conv_general_dilated(image, filters, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-        return x @ w, a @ b, jnp.tanh(x * 3) + x - w[0, :300], (x.astype(jnp.bfloat16) @ w.astype(jnp.bfloat16)), convolved
+        return x @ w, a @ b, jnp.tanh(x * 3) + x - w[0, :300], x.astype(jnp.bfloat16) @ w.astype(jnp.bfloat16), convolved, \
+            few @ many.T, few[0] @ many.T, jnp.einsum("ik,jk->ij", few.astype(jnp.bfloat16), many.astype(jnp.bfloat16))
 
     module = exported(f, *arrays)
     one = module.compile(target="cpu", threads=1)(*arrays)

@@ -75,6 +75,7 @@ void setAttributes(llvm::Module& module, const Processor& processor) {
     f.addFnAttr("target-features", processor.features);
     f.addFnAttr("prefer-vector-width", width);
     f.addFnAttr("min-legal-vector-width", width);
+    f.addFnAttr("warn-stack-size", "0");  // tells the size of the frame
     f.addFnAttr(llvm::Attribute::NoUnwind);
   }
 }
@@ -100,6 +101,7 @@ struct Generation {
   std::string errors{};
   llvm::SmallString<0> bytes{};
   double optimiseMs = 0, codegenMs = 0;
+  int64_t frameBytes = 0;
 };
 
 /// Fills `bytes`, or `errors`.
@@ -133,7 +135,7 @@ Result<std::string> generate(ModuleBuilder&& built, const Processor& processor,
   llvm::raw_string_ostream problemStream(problem);
   if (llvm::verifyModule(module, &problemStream))
     return fail(internal(fmt::format("the generated code is malformed: {}", problem)));
-  collectErrors(module.getContext(), generation->errors);
+  collectErrors(module.getContext(), generation->errors, &generation->frameBytes);
   if (const auto fatal = guardedFromFatalErrors([&] { generateInto(*generation); })) {
     generation.release();
     forgetTargetMachine();
@@ -143,6 +145,7 @@ Result<std::string> generate(ModuleBuilder&& built, const Processor& processor,
   if (report) {
     report->optimiseMs += generation->optimiseMs;
     report->codegenMs += generation->codegenMs;
+    report->frameBytes += generation->frameBytes;
     report->objectBytes = static_cast<int64_t>(generation->bytes.size());
   }
   return std::string(generation->bytes.data(), generation->bytes.size());

@@ -28,8 +28,10 @@ void onFatalError(void*, const char* reason, bool) {
 
 class ErrorCollector : public llvm::DiagnosticHandler {
  public:
-  explicit ErrorCollector(std::string& errors) : errors_(errors) {}
+  ErrorCollector(std::string& errors, int64_t* frameBytes) : errors_(errors), frameBytes_(frameBytes) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (const auto* frame = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info); frame && frameBytes_)
+      *frameBytes_ += static_cast<int64_t>(frame->getStackSize());
     if (info.getSeverity() != llvm::DS_Error) return true;
     llvm::raw_string_ostream stream(errors_);
     if (!errors_.empty()) stream << '\n';
@@ -40,6 +42,7 @@ class ErrorCollector : public llvm::DiagnosticHandler {
 
  private:
   std::string& errors_;
+  int64_t* frameBytes_;
 };
 
 }  // namespace
@@ -63,8 +66,8 @@ std::optional<std::string> guardedFromFatalErrors(const std::function<void()>& w
   return std::move(guard.reason);
 }
 
-void collectErrors(llvm::LLVMContext& context, std::string& errors) {
-  context.setDiagnosticHandler(std::make_unique<ErrorCollector>(errors), /*RespectFilters=*/false);
+void collectErrors(llvm::LLVMContext& context, std::string& errors, int64_t* frameBytes) {
+  context.setDiagnosticHandler(std::make_unique<ErrorCollector>(errors, frameBytes), /*RespectFilters=*/false);
 }
 
 }  // namespace smalti::cpu

@@ -1,6 +1,7 @@
 // Returns LLVM's errors as text: nothing is printed, nothing aborts.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ namespace smalti::cpu {
 std::optional<std::string> guardedFromFatalErrors(const std::function<void()>& work);
 
 /// The errors of a context's diagnostics are appended to `errors` (one line each) instead of printed; warnings and
-/// remarks are dropped. `errors` must outlive the context's use.
-void collectErrors(llvm::LLVMContext&, std::string& errors);
+/// remarks are dropped. The sizes of the stack frames of functions with the attribute `warn-stack-size` are added to
+/// `frameBytes`. Both must outlive the context's use.
+void collectErrors(llvm::LLVMContext&, std::string& errors, int64_t* frameBytes = nullptr);
 
 }  // namespace smalti::cpu

@@ -122,7 +122,11 @@ bool dotGeneral(Input lhs, Input rhs, const DotDims& dims, Input acc, Output out
 
   static thread_local Scratch lhsCopy, rhsCopy, result;
   const MatrixForm a = matrixForm(lhs, dims.lhsBatch, dims.lhsFree, dims.lhsContracting, lhsCopy);
-  const MatrixForm b = matrixForm(rhs, dims.rhsBatch, dims.rhsFree, dims.rhsContracting, rhsCopy);
+  MatrixForm b = matrixForm(rhs, dims.rhsBatch, dims.rhsFree, dims.rhsContracting, rhsCopy);
+  if (dims.columns >= 0) {
+    b.in.data += dims.firstColumn * b.rowStride * storage_bytes(b.in.dtype);
+    b.rows = dims.columns;
+  }
   if (isF64 || isI64) {
     // Integers wrap around, whatever their sign.
     isF64 ? multiplyWide<double>(a, b, acc, out.data) : multiplyWide<uint64_t>(a, b, acc, out.data);

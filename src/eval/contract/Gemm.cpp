@@ -15,11 +15,12 @@
 namespace smalti::eval {
 namespace {
 
+constexpr int64_t kPageWords = 4096 / sizeof(Word);
 constexpr int64_t kBlockK = 256, kBlockM = 140, kBlockN = 512;
 constexpr int kMaxPanel = 32;  // columns of the widest microkernel
 static_assert(kBlockK * 255 * 255 < (1 << 24), "integers through f32 would not be exact");
 
-/// Rows further apart than this share so few cache sets that a block of A must be copied.
+/// Rows further apart than this share so few cache sets that they must be copied.
 bool stridesCollide(int64_t stride) { return stride % 512 == 0; }
 
 /// A block of A where the microkernels read it.
@@ -64,27 +65,33 @@ class Product {
     inPlace_ = nullptr;
     const bool reusedLittle = shape_.m <= 2 * kernels_.maxRows;
     const bool fitsL1 = b_.inner <= 128 && depth_ <= 128;
-    if (direct && b_.outer == 1 && (reusedLittle || fitsL1)) inPlace_ = direct + b_.offset + j0 + p0 * b_.inner;
+    // Each in a page of its own: hardware prefetchers follow rows, but no panel.
+    const bool rowsFarApart = b_.outer == 1 && b_.inner >= kPageWords;
+    if (direct && b_.outer == 1 && ((reusedLittle && !rowsFarApart) || fitsL1))
+      inPlace_ = direct + b_.offset + j0 + p0 * b_.inner;
     const int64_t whole = inPlace_ ? columns_ / panel_ : 0;  // panels that are not packed
     const int64_t panels = (columns_ + panel_ - 1) / panel_;
     packed_ = packedB.get<Word>((panels - whole) * panel_ * depth_);
     wholeInPlace_ = whole;
-    if (b_.outer == 1 && !direct) return packRows(j0, p0);
+    if (b_.outer == 1 && (!direct || (rowsFarApart && !inPlace_))) return packRows(j0, p0, direct);
     for (int64_t panel = whole; panel < panels; ++panel)
       packPanel(j0 + panel * panel_, std::min<int64_t>(panel_, columns_ - panel * panel_), p0,
                 packed_ + (panel - whole) * panel_ * depth_, direct);
   }
 
-  /// Rows of B that must be converted: a whole row at a time, then dealt out to the panels.
-  void packRows(int64_t j0, int64_t p0) {
+  /// A row of B at a time, converted unless it can be read directly, is dealt out to the panels.
+  void packRows(int64_t j0, int64_t p0, const Word* direct) {
     static thread_local Scratch staging;
     const int64_t padded = (columns_ + panel_ - 1) / panel_ * panel_;
     Word* row = staging.get<Word>(padded);
     std::fill(row + columns_, row + padded, 0);
     for (int64_t p = 0; p < depth_; ++p) {
-      b_.reader->read(b_.offset + j0 + (p0 + p) * b_.inner, 1, columns_, b_.part, row);
+      const int64_t at = b_.offset + j0 + (p0 + p) * b_.inner;
+      const bool isWhole = direct && columns_ == padded;
+      if (!isWhole) b_.reader->read(at, 1, columns_, b_.part, row);
+      const Word* from = isWhole ? direct + at : row;
       Word* to = packed_ + p * panel_;
-      for (int64_t j = 0; j < padded; j += panel_, to += panel_ * depth_) copyPanelRow(row + j, to);
+      for (int64_t j = 0; j < padded; j += panel_, to += panel_ * depth_) copyPanelRow(from + j, to);
     }
   }
 
@@ -106,7 +113,8 @@ class Product {
       }
       return;
     }
-    if (direct && b_.inner == 1) return kernels_.transposeWords(direct + at, b_.outer, n, depth_, to, panel_);
+    if (direct && b_.inner == 1 && !stridesCollide(b_.outer))
+      return kernels_.transposeWords(direct + at, b_.outer, n, depth_, to, panel_);
     const int64_t stride = depth_ + 16;
     Word* rows = staging.get<Word>(n * stride);
     for (int64_t q = 0; q < n; ++q) b_.reader->read(at + q * b_.outer, b_.inner, depth_, b_.part, rows + q * stride);

@@ -22,6 +22,7 @@
 namespace smalti::gpu {
 namespace {
 
+/// Of a thread's stack: what the primitives and `body` of a test need.
 constexpr size_t kStackBytes = size_t{256} << 10, kPageBytes = 4096;
 /// The period of the 128-byte swizzle.
 constexpr size_t kSharedAlignment = 1024;
@@ -32,14 +33,19 @@ constexpr int64_t kIterationsPerCheck = 1024;
 /// Stacks of one thread of the process, kept for the next block. The lowest page of each is a guard page.
 class Stacks {
  public:
-  ~Stacks() {
-    for (void* stack : stacks_) munmap(stack, kStackBytes);
+  ~Stacks() { release(); }
+  /// Before the threads of a block begin.
+  void make(size_t bytes) {
+    bytes = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    if (bytes <= bytes_) return;
+    release();
+    bytes_ = bytes;
   }
+  size_t bytes() const { return bytes_; }
   /// Null: there is no memory.
   void* at(size_t i) {
     while (stacks_.size() <= i) {
-      void* made =
-          mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      void* made = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (made == MAP_FAILED) return nullptr;
       mprotect(made, kPageBytes, PROT_NONE);
       stacks_.push_back(made);
@@ -48,7 +54,13 @@ class Stacks {
   }
 
  private:
+  void release() {
+    for (void* stack : stacks_) munmap(stack, bytes_);
+    stacks_.clear();
+  }
+
   std::vector<void*> stacks_;
+  size_t bytes_ = 0;
 };
 thread_local Stacks stacks;
 
@@ -210,7 +222,7 @@ bool Block::resume(int32_t thread) {
     if (!stack) return false;
     getcontext(&f.context);
     f.context.uc_stack.ss_sp = stack;
-    f.context.uc_stack.ss_size = kStackBytes;
+    f.context.uc_stack.ss_size = stacks.bytes();
     f.context.uc_link = nullptr;
     makecontext(&f.context, enter, 0);
   }
@@ -359,6 +371,7 @@ std::optional<std::string> Block::run() {
 
 std::optional<std::string> runBlock(const BlockLaunch& launch, const std::function<void()>& body) {
   const auto block = std::make_unique<Block>(launch, body);
+  stacks.make(kStackBytes + static_cast<size_t>(launch.frameBytes));
   Block* const outer = running;
   running = block.get();
   auto trouble = block->run();

@@ -22,6 +22,7 @@ namespace smalti::gpu {
 struct BlockLaunch {
   int32_t threads = 0, block = 0, blocks = 0;
   int64_t sharedBytes = 0;
+  int64_t frameBytes = 0;  ///< of the stack: what `body` takes beside the primitives
   uint64_t seed = 0;
   const std::atomic<bool>* stop = nullptr;  ///< not owned; may be null
 };

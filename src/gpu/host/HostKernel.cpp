@@ -108,11 +108,12 @@ constexpr int64_t kMaxBlocks = 4;
 class FibreKernel : public HostKernel {
  public:
   FibreKernel(const KernelPackage& package, const HostOptions& options, DeviceKernel lowered,
-              std::shared_ptr<const cpu::LoadedCode> code)
+              std::shared_ptr<const cpu::LoadedCode> code, int64_t frameBytes)
       : arrays_(package, options.poison, lowered.written),
         lowered_(std::move(lowered)),
         code_(std::move(code)),
-        function_(code_->function<KernelFunction>(kKernelSymbol)) {}
+        function_(code_->function<KernelFunction>(kKernelSymbol)),
+        frameBytes_(frameBytes) {}
 
   bool usable() const { return function_ != nullptr; }
   const DeviceKernel& lowered() const override { return lowered_; }
@@ -149,6 +150,7 @@ class FibreKernel : public HostKernel {
                                .block = static_cast<int32_t>(block),
                                .blocks = static_cast<int32_t>(blocks),
                                .sharedBytes = lowered_.sharedBytes,
+                               .frameBytes = frameBytes_,
                                .seed = options.seed,
                                .stop = options.stop};
       if (auto trouble = runBlock(
@@ -201,6 +203,7 @@ class FibreKernel : public HostKernel {
   DeviceKernel lowered_;
   std::shared_ptr<const cpu::LoadedCode> code_;
   KernelFunction* function_;
+  int64_t frameBytes_;
 };
 
 }  // namespace
@@ -213,11 +216,13 @@ Result<std::shared_ptr<const HostKernel>> compileForHost(const KernelPackage& pa
                   {.architecture = options.architecture, .poison = options.poison, .checkBlocks = options.checkBlocks});
   if (!lowered) return fail(std::move(lowered.error()));
   defineHostBodies(*built.module);
-  auto object = cpu::generateObject(std::move(built), processor);
+  cpu::CompileReport report;
+  auto object = cpu::generateObject(std::move(built), processor, &report);
   if (!object) return fail(std::move(object.error()));
   auto code = cpu::loadObject(*object, kRuntime);
   if (!code) return fail(std::move(code.error()));
-  auto kernel = std::make_shared<FibreKernel>(package, options, std::move(*lowered), std::move(*code));
+  auto kernel =
+      std::make_shared<FibreKernel>(package, options, std::move(*lowered), std::move(*code), report.frameBytes);
   if (!kernel->usable())
     return fail({.code = "SM9001", .message = "the generated code has no kernel function", .place = {}});
   return kernel;

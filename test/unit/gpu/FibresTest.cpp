@@ -36,6 +36,20 @@ TEST(Fibres, NoThreadPassesABarrierBeforeAllHaveArrived) {
   }
 }
 
+TEST(Fibres, HaveRoomForTheFramesOfTheCode) {
+  for (const int64_t frameBytes : {1 << 10, 3 << 20, 1 << 20}) {
+    int64_t sum = 0;
+    const auto trouble = runBlock({.threads = 32, .frameBytes = frameBytes}, [&] {
+      auto* frame = static_cast<volatile std::byte*>(__builtin_alloca(static_cast<size_t>(frameBytes)));
+      for (int64_t i = 0; i < frameBytes; i += 512) frame[i] = std::byte{1};
+      hostBarrier(0);
+      for (int64_t i = 0; i < frameBytes; i += 512) sum += static_cast<int64_t>(frame[i]);
+    });
+    EXPECT_FALSE(trouble);
+    EXPECT_EQ(sum, 32 * frameBytes / 512);
+  }
+}
+
 TEST(Fibres, SharedMemoryIsTheBlocks) {
   runBlock({.threads = 32, .sharedBytes = 32 * 4}, [] {
     auto* numbers = static_cast<int*>(hostShared());

@@ -11,6 +11,7 @@
 #include "JitModules.h"
 #include "cpu/jit/LeanCodegen.h"
 #include "cpu/product/gemm/Gemm.h"
+#include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -18,6 +19,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Pass.h"
 #include "llvm/PassInfo.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
@@ -59,6 +61,31 @@ TEST(Jit, TheReportSaysWhereTheTimeWent) {
   EXPECT_GT(report.codegenMs, 0);
   EXPECT_GT(report.linkMs, 0);
   EXPECT_EQ(report.objectBytes, static_cast<int64_t>(object->size()));
+}
+
+TEST(Jit, TheReportHasTheStackFramesOfAllFunctions) {
+  constexpr const char* kTwoFrames = R"(
+define void @first(i64 %i) {
+  %a = alloca [1000 x i64]
+  %p = getelementptr i64, ptr %a, i64 %i
+  store volatile i64 1, ptr %p
+  ret void
+}
+define void @second(i64 %i) {
+  %a = alloca [2000 x i64]
+  %p = getelementptr i64, ptr %a, i64 %i
+  store volatile i64 1, ptr %p
+  ret void
+})";
+  ModuleBuilder built(hostProcessor(), "frames");
+  llvm::SMDiagnostic error;
+  built.module = llvm::parseAssemblyString(kTwoFrames, error, *built.context);
+  ASSERT_TRUE(built.module) << error.getMessage().str();
+  built.module->setTargetTriple(llvm::Triple(hostProcessor().triple));
+  CompileReport report;
+  ASSERT_TRUE(generateObject(std::move(built), hostProcessor(), &report));
+  EXPECT_GE(report.frameBytes, 3000 * 8 - 2 * 128) << "128 bytes below the stack pointer need no frame";
+  EXPECT_LT(report.frameBytes, 3000 * 8 + 1024);
 }
 
 TEST(Jit, FunctionsOfTheProcessAreCalledByName) {

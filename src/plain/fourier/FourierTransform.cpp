@@ -1,6 +1,6 @@
 // Stockham's algorithm (self-sorting, one pass per factor) for lengths with small factors, Bailey's for one long line
 // of such a length, and Bluestein's for other lengths.
-#include "plain/FourierTransform.h"
+#include "plain/fourier/FourierTransform.h"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "plain/ComplexNumbers.h"
-#include "plain/FourierTransform.h"
 #include "plain/PlainEvaluators.h"
+#include "plain/fourier/FourierTransform.h"
 
 namespace smalti::plain {
 namespace {
