@@ -27,7 +27,8 @@ PlainResults dotOfBools(PlainCall& call) {
     if (!numbers) return fail(std::move(numbers.error()));
     operands.push_back(std::move(*numbers));
   }
-  PlainCall ofNumbers{call.op, call.function, operands, {&counts, 1}, call.device, call.numerics, call.outer};
+  PlainCall ofNumbers{call.op,       call.function, operands,     {&counts, 1}, call.device,
+                      call.numerics, call.outer,    call.program, call.share,   call.permutations};
   auto sums = dotGeneral(ofNumbers);
   if (!sums || !toBools) return sums;
   auto result = Array::allocate(call.results[0]);
@@ -76,10 +77,22 @@ Product sharedColumns(const ShareWork& share, int64_t rows, int64_t columns, int
 PlainResults dotGeneral(PlainCall& call) {
   if (call.operands[0].dtype() == DType::pred && call.operands[1].dtype() == DType::pred) return dotOfBools(call);
   const TypedOp op = call.typed();
-  const auto lb = op.integers("lhs_batching_dimensions"), rb = op.integers("rhs_batching_dimensions");
-  const auto lc = op.integers("lhs_contracting_dimensions"), rc = op.integers("rhs_contracting_dimensions");
-  const auto lf = freeDims(call.operands[0].shape().size(), lb, lc),
-             rf = freeDims(call.operands[1].shape().size(), rb, rc);
+  // The dimensions of an operand as it is given.
+  const auto given = [&](size_t operand, std::span<const int64_t> dims) {
+    std::vector<int64_t> mapped(dims.begin(), dims.end());
+    if (!call.permutations.empty() && !call.permutations[operand].empty())
+      for (int64_t& d : mapped) d = call.permutations[operand][static_cast<size_t>(d)];
+    return mapped;
+  };
+  const auto free = [&](size_t operand, std::span<const int64_t> batching, std::span<const int64_t> contracting) {
+    return given(operand, freeDims(call.operands[operand].shape().size(), batching, contracting));
+  };
+  const auto lhsBatching = op.integers("lhs_batching_dimensions"), rhsBatching = op.integers("rhs_batching_dimensions");
+  const auto lhsContracting = op.integers("lhs_contracting_dimensions"),
+             rhsContracting = op.integers("rhs_contracting_dimensions");
+  const auto lb = given(0, lhsBatching), rb = given(1, rhsBatching);
+  const auto lc = given(0, lhsContracting), rc = given(1, rhsContracting);
+  const auto lf = free(0, lhsBatching, lhsContracting), rf = free(1, rhsBatching, rhsContracting);
   eval::DotDims dims{lc, rc, lf, rf, lb, rb};
   const auto multiply = [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to, int64_t firstColumn,
                             int64_t columns) {

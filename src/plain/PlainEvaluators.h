@@ -28,6 +28,8 @@ struct PlainCall {
   std::function<const Array&(ValueId)> outer = {};
   const Program* program = nullptr;  ///< whose functions a region calls; null: its regions call none
   ShareWork share = {};              ///< empty: on the caller alone
+  /// Of dot_general: for each operand that is given as it was before it was transposed, the permutation; empty: none.
+  std::span<const std::vector<int64_t>> permutations = {};
 
   TypedOp typed() const { return {op, function}; }
 };

@@ -54,6 +54,18 @@ def test_random_programs(dtype, seed):
         same(program(random, shape, dtype), *arguments)  # all numbers are whole, and small enough for every order
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "complex64"])
+def test_products_of_transposed_operands(dtype):
+    def f(a, b, c):
+        t = b.transpose(2, 0, 1, 3)  # read by products, and by others
+        first = jnp.einsum("bijk,ikbl->bjl", a.transpose(3, 1, 0, 2), c)
+        return first, jnp.einsum("wxyz,wxqz->wxyq", t, t), (b[0, 0].T @ a[0, 0].T).T, b[0, 0].T @ b[0, 0], t
+
+    whole = np.random.default_rng(0).integers(-4, 5, (3, 7, 5, 4)), np.random.default_rng(1).integers(-4, 5, (2, 6, 4, 5))
+    a, b = (x.astype(dtype) for x in whole)
+    same(f, a, b, np.random.default_rng(2).integers(-4, 5, (7, 5, 4, 2)).astype(dtype))
+
+
 @pytest.mark.parametrize("n", [1, 511, 512, 513, 1 << 15, 100001])
 def test_partial_blocks_and_special_values(n):
     x = jnp.asarray(np.resize(np.array([np.nan, -0.0, 0.0, np.inf, -np.inf, 1e-30, 3, -7], np.float32), n))

@@ -76,6 +76,7 @@ class Grouping {
     if (isElementwise(op)) return join(op);
     const bool isSmall = op.regions.empty() && op.results.size() == 1 && op.name != "call" && op.kernel < 0 &&
                          type(op.results[0]).elements() == 1;
+    if (op.name == "transpose") transposed_.emplace(op.results[0], &op);
     if (isRepeated(op))
       repeated_.emplace(op.results[0], &op);
     else if (!isSmall)
@@ -134,16 +135,33 @@ class Grouping {
         auto group = made(*unit, needed);
         if (group->results.empty()) continue;
         needed.insert(group->operands.begin(), group->operands.end());
-        steps.push_back({&op, std::move(group)});
+        std::vector<ValueId> operands = group->operands;
+        steps.push_back({&op, std::move(group), std::move(operands)});
         continue;
       }
-      if (op.results.size() == 1 && repeated_.contains(op.results[0]) && !needed.contains(op.results[0])) continue;
-      needed.insert(op.operands.begin(), op.operands.end());
+      const bool mayBeLeftOut =
+          op.results.size() == 1 && (repeated_.contains(op.results[0]) || transposed_.contains(op.results[0]));
+      if (mayBeLeftOut && !needed.contains(op.results[0])) continue;
+      StepOps step{&op, nullptr, op.operands};
+      if (op.name == "dot_general") readBeforeTranspose(step);
+      needed.insert(step.operands.begin(), step.operands.end());
       for (const Block& block : op.regions) needed.merge(valuesUsedBy(block.ops));
-      steps.push_back({&op, nullptr});
+      steps.push_back(std::move(step));
     }
     std::ranges::reverse(steps);
     return steps;
+  }
+
+  /// A product reads its operands in any order of their dimensions.
+  void readBeforeTranspose(StepOps& step) const {
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      const auto found = transposed_.find(step.operands[i]);
+      if (found == transposed_.end()) continue;
+      const auto permutation = TypedOp{*found->second, function_}.integers("permutation");
+      step.permutations.resize(step.operands.size());
+      step.permutations[i].assign(permutation.begin(), permutation.end());
+      step.operands[i] = found->second->operands[0];
+    }
   }
 
   std::shared_ptr<const ElementwiseGroup> made(const Unit& unit, const std::unordered_set<ValueId>& needed) const {
@@ -179,7 +197,7 @@ class Grouping {
   const std::function<bool(const Op&)>& key_;
   std::vector<Unit> units_;
   std::vector<Open> open_;  ///< groups that the next ops may join
-  std::unordered_map<ValueId, const Op*> repeated_;
+  std::unordered_map<ValueId, const Op*> repeated_, transposed_;
 };
 
 }  // namespace

@@ -25,13 +25,16 @@ struct ElementwiseGroup {
 struct StepOps {
   const Op* op = nullptr;
   std::shared_ptr<const ElementwiseGroup> group;
+  std::vector<ValueId> operands;
+  /// Of a product whose operands are transposed arrays, but stand in `operands` as they were before: for each the
+  /// transpose's permutation, empty for those that are not transposed. Empty for other ops.
+  std::vector<std::vector<int64_t>> permutations{};
 
-  const std::vector<ValueId>& operands() const { return group ? group->operands : op->operands; }
   const std::vector<ValueId>& results() const { return group ? group->results : op->results; }
 };
 
 /// The steps of a block in an order in which they can run. Ops with another answer of `key` are not grouped together.
-/// Ops that nothing needs any more, since all groups that read them contain them, are left out.
+/// Ops that nothing needs any more, since all groups and products that read them contain them, are left out.
 std::vector<StepOps> groupElementwise(const Function&, const std::vector<Op>& ops,
                                       const std::function<bool(const Op&)>& key);
 

@@ -235,7 +235,8 @@ Status ProgramRunner::runPlain(const Function& f, const Step& step, DeviceStates
                           compiled_.numerics,
                           [state](ValueId v) -> const Array& { return state->values[v]; },
                           &program_,
-                          shareWork()};
+                          shareWork(),
+                          step.permutations};
     auto results = step.evaluate(call);
     if (!results) return fail(std::move(results.error()));
     store(step, *state, std::move(*results));

@@ -29,7 +29,7 @@ void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const
     const auto use = [&](ValueId v) {
       if (const auto found = lastUse.find(v); found != lastUse.end()) found->second = u;
     };
-    std::ranges::for_each(units[u].operands(), use);
+    std::ranges::for_each(units[u].operands, use);
     for (const Block& block : units[u].op->regions) std::ranges::for_each(valuesUsedBy(block.ops), use);
     for (const ValueId v : units[u].results()) lastUse[v] = u;  // until it is used: dies where it is made
   }
@@ -42,7 +42,8 @@ void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const
     Step& step = steps.emplace_back();
     step.op = &op;
     step.group = units[u].group;
-    step.operands = units[u].operands();
+    step.operands = units[u].operands;
+    step.permutations = units[u].permutations;
     step.results = units[u].results();
     step.dying = dying[u];
     std::unordered_set<ValueId> usedInside;

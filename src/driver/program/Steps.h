@@ -18,6 +18,7 @@ struct Step {
   const Op* op = nullptr;  ///< of a group the last one
   std::shared_ptr<const ElementwiseGroup> group;
   std::vector<ValueId> operands, results;
+  std::vector<std::vector<int64_t>> permutations;  ///< StepOps::permutations
   /// Runs ops that do more than compute arrays; null: `exchange` or `evaluate` runs it.
   Status (ProgramRunner::*run)(const Function&, const Step&, std::span<struct DeviceState*>) = nullptr;
   plain::CollectiveEvaluator exchange = nullptr;

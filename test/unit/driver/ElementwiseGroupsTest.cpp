@@ -42,7 +42,7 @@ TEST(ElementwiseGroups, ContainConstantsAndBroadcasts) {
     return %4 : tensor<8x4xf32>)");
   EXPECT_THAT(g.names(), ElementsAre("subtract+", "return"));
   EXPECT_EQ(g.steps[0].group->kernels.kernels(), 3);
-  EXPECT_EQ(g.steps[0].operands(), g.main().arguments);
+  EXPECT_EQ(g.steps[0].operands, g.main().arguments);
 }
 
 TEST(ElementwiseGroups, GiveWhatOthersUse) {
@@ -92,6 +92,20 @@ TEST(ElementwiseGroups, AreOfOneSizeAndOneKey) {
   EXPECT_THAT(Grouped(signature, body).names(), ElementsAre("abs+", "abs+", "return"));
   const auto isNegation = [](const Op& op) { return op.name == "negate"; };
   EXPECT_THAT(Grouped(signature, body, isNegation).names(), ElementsAre("negate", "negate", "abs", "abs", "return"));
+}
+
+TEST(ElementwiseGroups, ProductsReadOperandsBeforeTheyAreTransposed) {
+  const std::string product = R"(
+    %0 = stablehlo.transpose %y, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+    %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+)";
+  const Grouped g("(%x: " + kType + ", %y: " + kType + ") -> tensor<8x8xf32>", product + "return %1 : tensor<8x8xf32>");
+  EXPECT_THAT(g.names(), ElementsAre("dot_general", "return"));
+  EXPECT_EQ(g.steps[0].operands, g.main().arguments);
+  EXPECT_THAT(g.steps[0].permutations, ElementsAre(IsEmpty(), ElementsAre(1, 0)));
+  const Grouped both("(%x: " + kType + ", %y: " + kType + ") -> (tensor<8x8xf32>, tensor<4x8xf32>)",
+                     product + "return %1, %0 : tensor<8x8xf32>, tensor<4x8xf32>");
+  EXPECT_THAT(both.names(), ElementsAre("transpose", "dot_general", "return"));
 }
 
 TEST(ElementwiseGroups, LeaveOutWhatNothingNeeds) {
