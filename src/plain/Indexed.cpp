@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/RowMajor.h"
+#include "eval/ScalarReduction.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
 #include "plain/RegionPlan.h"
@@ -216,6 +217,16 @@ PlainResults gather(PlainCall& call) {
   return one(std::move(*result));
 }
 
+/// Updates single elements one after the other, if the region is a sum or the like; says whether that was all.
+bool updatesElements(const Op& op, Windows& windows, Array& result, const Array& updates) {
+  const auto kind = reduceKind(op.regions[0], result.dtype());
+  if (!kind || num_elements(windows.shape) != 1 || windows.empty()) return false;
+  return eval::withScalarReduction(*kind, result.dtype(), [&]<class T>(T, const auto& combine) {
+    T* to = result.as<T>();
+    const T* from = updates.as<T>();
+    windows.forEachInside(result.shape(), [&](int64_t at, int64_t update) { to[at] = combine(to[at], from[update]); });
+  });
+}
 /// Updates one window after the other, if the region is a list of kernels; says whether that was all of the scatter.
 bool updatesWindows(const PlainCall& call, Windows& windows, std::vector<Array>& results,
                     std::span<const Array> updates) {
@@ -283,7 +294,9 @@ PlainResults scatter(PlainCall& call) {
                    .map = op.integers("scatter_dims_to_operand_dims"),
                    .indexVectorDim = op.integer("index_vector_dim")},
                   results[0].shape(), call.operands[n], updates[0].shape());
-  if (copiesWindows(call.op, windows, results, updates) || updatesWindows(call, windows, results, updates))
+  if (copiesWindows(call.op, windows, results, updates) ||
+      (n == 1 && updatesElements(call.op, windows, results[0], updates[0])) ||
+      updatesWindows(call, windows, results, updates))
     return results;
   const UpdateRounds rounds = updateRounds(windows, results[0].shape());
   return applyUpdates(call, call.op.regions[0], rounds, std::move(results), updates);

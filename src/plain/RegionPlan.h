@@ -4,10 +4,14 @@
 
 #include <optional>
 
+#include "eval/Reduce.h"
 #include "plain/KernelList.h"
 #include "plain/PlainEvaluators.h"
 
 namespace smalti::plain {
+
+/// The kind of a reducer that is one op of its two arguments.
+std::optional<eval::ReduceKind> reduceKind(const Block&, DType);
 
 class RegionPlan {
  public:

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/RowMajor.h"
+#include "eval/ScalarReduction.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
 #include "plain/RegionPlan.h"
@@ -97,6 +98,22 @@ class WindowReduction {
     return runLifted(call_, call_.op.regions[0], std::move(accumulators), shape);
   }
 
+  /// Rows of neighbours, if the region is a sum or the like; says whether it is.
+  bool scannedByElements(int64_t rows, int64_t length, bool fromEnd, const Array& inits, Array& result) {
+    const auto kind = reduceKind(call_.op.regions[0], result.dtype());
+    return kind && eval::withScalarReduction(*kind, result.dtype(), [&]<class T>(T, const auto& combine) {
+             for (int64_t row = 0; row < rows; ++row) {
+               const T* from = call_.operands[0].as<T>() + row * length;
+               T* to = result.as<T>() + row * length;
+               T sum = inits.as<T>()[row];
+               for (int64_t k = 0; k < length; ++k) {
+                 const int64_t i = fromEnd ? length - 1 - k : k;
+                 to[i] = sum = combine(sum, from[i]);
+               }
+             }
+           });
+  }
+
   PlainResults cumulative(int64_t dim, bool fromEnd) {
     Shape slab = shape_;
     slab[dim] = 1;
@@ -113,6 +130,8 @@ class WindowReduction {
     int64_t inner = 1;
     for (size_t d = static_cast<size_t>(dim) + 1; d < shape_.size(); ++d) inner *= shape_[d];
     const int64_t outer = num_elements(slab) / inner;
+    if (n_ == 1 && inner == 1 && scannedByElements(outer, shape_[dim], fromEnd, (*accumulators)[0], results[0]))
+      return results;
     if (auto plan = RegionPlan::of(call_, call_.op.regions[0])) {
       std::vector<const std::byte*> arguments(2 * n_);
       std::vector<std::byte*> sums(n_);
