@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <mutex>
 
+#include "base/Success.h"
 #include "eval/Shape.h"
 #include "plain/PlainEvaluators.h"
 #include "plain/SortKeys.h"
@@ -268,21 +270,29 @@ PlainResults topK(PlainCall& call) {
   const Array& in = call.operands[0];
   auto values = Array::allocate(call.results[0]), indices = Array::allocate(call.results[1]);
   if (!values || !indices) return fail(std::move(values ? indices.error() : values.error()));
-  const auto numbers = orderedNumbers(in, {.isDescending = true, .isTotalOrder = true});
-  if (!numbers) return fail(numbers.error());
   const int64_t length = in.shape().back(), k = call.results[0].shape.back(), bytes = storage_bytes(in.dtype());
   if (k == 0) return several(std::move(*values), std::move(*indices));
+  std::mutex mutex;
+  Status status = success();
   shareInPieces(call.share, values->elements() / k, 1, in.elements(), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const std::vector<Numbered> least =
-          leastOf(std::span(**numbers).subspan(static_cast<size_t>(row * length), static_cast<size_t>(length)), k);
+      const std::byte* from = in.data() + row * length * bytes;
+      const auto numbers = orderedNumbers(Array::view({in.dtype(), {length}}, const_cast<std::byte*>(from)),
+                                          {.isDescending = true, .isTotalOrder = true});
+      if (!numbers) {
+        const std::scoped_lock lock(mutex);
+        status = fail(numbers.error());
+        return;
+      }
+      const std::vector<Numbered> least = leastOf(**numbers, k);
       for (int64_t i = 0; i < k; ++i) {
-        const int32_t from = least[i].second;
-        indices->as<int32_t>()[row * k + i] = from;
-        std::copy_n(in.data() + (row * length + from) * bytes, bytes, values->data() + (row * k + i) * bytes);
+        const int32_t at = least[i].second;
+        indices->as<int32_t>()[row * k + i] = at;
+        std::copy_n(from + at * bytes, bytes, values->data() + (row * k + i) * bytes);
       }
     }
   });
+  if (!status) return fail(std::move(status.error()));
   return several(std::move(*values), std::move(*indices));
 }
 
