@@ -200,13 +200,52 @@ class WindowReduction {
     return inputs;
   }
 
+  /// The same row by row of the result, if windows next to each other start at neighbours and the region is a list of
+  /// kernels; says whether that is so.
+  bool slidByRows(const std::vector<Array>& inputs, const Shape& window, const Shape& strides,
+                  std::vector<Array>& accumulators) {
+    constexpr int64_t kMostOffsets = 1 << 16;  // larger windows leave so few results that the rows do not matter
+    if (strides.empty() || strides.back() != 1 || num_elements(window) > kMostOffsets) return false;
+    auto plan = RegionPlan::of(call_, call_.op.regions[0]);
+    if (!plan) return false;
+    const Shape inStrides = rowMajorStrides(inputs[0].shape());
+    std::vector<int64_t> offsets;  // of a window's elements
+    Shape at(window.size(), 0);
+    do {
+      int64_t offset = 0;
+      for (size_t d = 0; d < at.size(); ++d) offset += at[d] * dims_.windowDilations[d] * inStrides[d];
+      offsets.push_back(offset);
+    } while (advance(at, window));
+    Shape rows = accumulators[0].shape();
+    const int64_t length = rows.back();
+    rows.pop_back();
+    Shape row(rows.size(), 0);
+    std::vector<const std::byte*> arguments(2 * n_);
+    std::vector<std::byte*> sums(n_);
+    int64_t result = 0;
+    do {
+      int64_t first = 0;
+      for (size_t d = 0; d < row.size(); ++d) first += row[d] * strides[d] * inStrides[d];
+      for (const int64_t offset : offsets) {
+        for (size_t i = 0; i < n_; ++i) {
+          const int64_t bytes = storage_bytes(inputs[i].dtype());
+          arguments[i] = sums[i] = accumulators[i].data() + result * bytes;
+          arguments[n_ + i] = inputs[i].data() + (first + offset) * bytes;
+        }
+        plan->run(arguments, sums, length);
+      }
+      result += length;
+    } while (advance(row, rows));
+    return true;
+  }
+
   /// What windows of these dimensions hold, combined with init: element by element of the window, all windows at once.
   PlainResults slid(std::vector<Array> inputs, const Shape& window, const Shape& strides) {
     Shape shape = inputs[0].shape();
     for (size_t d = 0; d < shape.size(); ++d)
       shape[d] = (shape[d] - (window[d] - 1) * dims_.windowDilations[d] - 1) / strides[d] + 1;
     auto accumulators = filled(shape);
-    if (!accumulators) return accumulators;
+    if (!accumulators || slidByRows(inputs, window, strides, *accumulators)) return accumulators;
     Shape at(shape.size(), 0), starts(shape.size());
     do {
       for (size_t d = 0; d < at.size(); ++d) starts[d] = at[d] * dims_.windowDilations[d];
