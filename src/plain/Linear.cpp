@@ -13,6 +13,17 @@
 namespace smalti::plain {
 namespace {
 
+/// Σ x[k] · conj(y[k]), in several sums that do not wait for each other.
+template <class T>
+T sumOfProducts(const T* x, const T* y, int64_t n) {
+  std::array<T, 4> sums{};
+  int64_t k = 0;
+  for (; k + 4 <= n; k += 4)
+    for (int64_t i = 0; i < 4; ++i) sums[i] += product(x[k + i], conjugate(y[k + i]));
+  for (; k < n; ++k) sums[0] += product(x[k], conjugate(y[k]));
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 /// The lower factor of the n×n matrix whose lower triangle `a` holds, in place; 0 above it. False: it is not positive
 /// definite.
 template <class T>
@@ -26,9 +37,7 @@ bool factor(T* a, int64_t n) {
     row[j] = diagonal;
     std::fill(row + j + 1, row + n, T(0));
     for (int64_t i = j + 1; i < n; ++i) {
-      T sum = a[i * n + j];
-      for (int64_t k = 0; k < j; ++k) sum -= product(a[i * n + k], conjugate(row[k]));
-      a[i * n + j] = sum / diagonal;
+      a[i * n + j] = (a[i * n + j] - sumOfProducts(a + i * n, row, j)) / diagonal;
     }
   }
   return true;
