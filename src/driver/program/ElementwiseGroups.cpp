@@ -208,7 +208,7 @@ std::vector<StepOps> groupElementwise(const Function& function, const std::vecto
 }
 
 plain::PlainResults ElementwiseGroup::run(std::vector<Array>& arrays, std::span<const ArrayType> types,
-                                          const plain::ShareWork& share) const {
+                                          const plain::ShareWork& share, const std::atomic<bool>* stop) const {
   std::vector<const std::byte*> arguments;
   for (const Array& array : arrays) arguments.push_back(array.data());
   std::vector<Array> made;
@@ -226,7 +226,10 @@ plain::PlainResults ElementwiseGroup::run(std::vector<Array>& arrays, std::span<
   constexpr int64_t kPiece = 16 << 10;  // elements: a multiple of a cache line, and of what a list of kernels runs on
   plain::shareInPieces(share, elements, kPiece, elements * kernels.kernels(), [&](int64_t first, int64_t last) {
     static thread_local eval::Scratch scratch;
-    kernels.run(arguments, to, first, last, scratch);
+    for (int64_t at = first; at < last; at += kPiece) {
+      if (stop && stop->load(std::memory_order_relaxed)) return;
+      kernels.run(arguments, to, at, std::min(at + kPiece, last), scratch);
+    }
   });
   return made;
 }

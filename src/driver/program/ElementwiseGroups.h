@@ -1,6 +1,7 @@
 // Element-wise ops that follow each other are computed together, block by block, without arrays between them.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -16,9 +17,10 @@ struct ElementwiseGroup {
   int64_t elements = 0;
   plain::KernelList kernels;
 
-  /// The arrays of `results`. One may be in the memory of an operand that has no other user.
-  plain::PlainResults run(std::vector<Array>& operands, std::span<const ArrayType> types,
-                          const plain::ShareWork& share) const;
+  /// The arrays of `results`. One may be in the memory of an operand that has no other user. Once `stop` is set, no
+  /// more elements are computed.
+  plain::PlainResults run(std::vector<Array>& operands, std::span<const ArrayType> types, const plain::ShareWork& share,
+                          const std::atomic<bool>* stop) const;
 };
 
 /// What one step of a block runs: an op, or a group with its last op.

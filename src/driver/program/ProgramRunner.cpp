@@ -247,7 +247,7 @@ Status ProgramRunner::runPlain(const Function& f, const Step& step, DeviceStates
 Status ProgramRunner::runGroup(const Function&, const Step& step, DeviceStates states) {
   for (DeviceState* state : states) {
     std::vector<Array> operands = takeOperands(step, *state);
-    auto results = step.group->run(operands, step.types, shareWork());
+    auto results = step.group->run(operands, step.types, shareWork(), settings_.stop);
     if (!results) return fail(std::move(results.error()));
     store(step, *state, std::move(*results));
   }

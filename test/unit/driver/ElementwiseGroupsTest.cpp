@@ -132,7 +132,7 @@ TEST(ElementwiseGroups, ReplaceAnOperandThatIsNotReadAfterwards) {
   const ArrayType type{DType::f32, {8, 4}};
   std::vector<Array> arrays{make(type, {1}), make(type, {5})};
   const std::byte* memory = arrays[0].data();
-  const auto results = g.steps[0].group->run(arrays, {&type, 1}, {});
+  const auto results = g.steps[0].group->run(arrays, {&type, 1}, {}, nullptr);
   ASSERT_TRUE(results);
   EXPECT_EQ((*results)[0].data(), memory);
   EXPECT_EQ(numbers((*results)[0]), std::vector<double>(32, 4));
@@ -149,7 +149,7 @@ TEST(ElementwiseGroups, LeaveOperandsThatAreReadAfterwards) {
   const std::vector<ArrayType> types(2, {DType::f32, {8, 4}});
   std::vector<Array> arrays{make(types[0], {3}), make({DType::f32, {1, 4}}, {1, 2, 3, 4})};
   const std::byte* memory = arrays[0].data();
-  const auto results = g.steps[0].group->run(arrays, types, {});
+  const auto results = g.steps[0].group->run(arrays, types, {}, nullptr);
   ASSERT_TRUE(results);
   EXPECT_NE((*results)[0].data(), memory);
   EXPECT_EQ((*results)[1].data(), memory);
