@@ -72,27 +72,44 @@ class Grouping {
     return op.name == "broadcast_in_dim" && repetition({op, function_}).has_value();
   }
 
+  /// Whether the result may be the operand's memory, if that is not made by a group.
+  bool isView(const Op& op) const {
+    if (op.operands.size() != 1) return false;
+    return op.name == "reshape" || op.name == "optimization_barrier" ||
+           (op.name == "convert" && type(op.operands[0]).dtype == type(op.results[0]).dtype);
+  }
+
   void place(const Op& op) {
-    if (isElementwise(op)) return join(op);
+    if (isElementwise(op) && (!isView(op) || isMadeByOurs(op))) return join(op);
     const bool isSmall = op.regions.empty() && op.results.size() == 1 && op.name != "call" && op.kernel < 0 &&
                          type(op.results[0]).elements() == 1;
     if (op.name == "transpose") transposed_.emplace(op.results[0], &op);
     if (isRepeated(op))
       repeated_.emplace(op.results[0], &op);
-    else if (!isSmall)
+    else if (!isSmall && !isView(op))
       closeAll();
     closeMakersOf(op, nullptr);
     units_.push_back({{&op}, false});
   }
 
+  /// The group that the op may join; the end if there is none.
+  std::vector<Open>::iterator oursOf(const Op& op) {
+    return std::ranges::find_if(open_, [&, n = type(op.results[0]).elements(), key = key_(op)](const Open& group) {
+      return group.elements == n && group.key == key;
+    });
+  }
+  bool isMadeByOurs(const Op& op) {
+    const auto ours = oursOf(op);
+    return ours != open_.end() && ours->made.contains(op.operands[0]);
+  }
+
   void join(const Op& op) {
-    const int64_t n = type(op.results[0]).elements();
-    const bool key = key_(op);
-    const auto isOurs = [&](const Open& group) { return group.elements == n && group.key == key; };
-    auto ours = std::ranges::find_if(open_, isOurs);
+    auto ours = oursOf(op);
     closeMakersOf(op, ours == open_.end() ? nullptr : &*ours);
-    ours = std::ranges::find_if(open_, isOurs);
-    if (ours == open_.end()) ours = open_.insert(open_.end(), Open{.elements = n, .key = key, .ops = {}, .made = {}});
+    ours = oursOf(op);
+    if (ours == open_.end())
+      ours = open_.insert(open_.end(),
+                          Open{.elements = type(op.results[0]).elements(), .key = key_(op), .ops = {}, .made = {}});
     ours->ops.push_back(&op);
     ours->made.insert(op.results[0]);
   }
@@ -115,15 +132,7 @@ class Grouping {
     for (Open& group : open_) close(group);
     open_.clear();
   }
-  void close(Open& group) {
-    const bool readsRepeated = std::ranges::any_of(group.ops, [&](const Op* op) {
-      return std::ranges::any_of(op->operands, [&](ValueId v) { return repeated_.contains(v); });
-    });
-    if (group.ops.size() > 1 || readsRepeated)
-      units_.push_back({std::move(group.ops), true});
-    else
-      units_.push_back({{group.ops[0]}, false});
-  }
+  void close(Open& group) { units_.push_back({std::move(group.ops), true}); }
 
   /// From the last unit to the first, so that all users of a value are known.
   std::vector<StepOps> steps() {

@@ -91,7 +91,8 @@ TEST(ElementwiseGroups, AreOfOneSizeAndOneKey) {
     return %2, %3 : tensor<8x4xf32>, tensor<4xf32>)";
   EXPECT_THAT(Grouped(signature, body).names(), ElementsAre("abs+", "abs+", "return"));
   const auto isNegation = [](const Op& op) { return op.name == "negate"; };
-  EXPECT_THAT(Grouped(signature, body, isNegation).names(), ElementsAre("negate", "negate", "abs", "abs", "return"));
+  EXPECT_THAT(Grouped(signature, body, isNegation).names(),
+              ElementsAre("negate+", "negate+", "abs+", "abs+", "return"));
 }
 
 TEST(ElementwiseGroups, ProductsReadOperandsBeforeTheyAreTransposed) {
@@ -106,6 +107,15 @@ TEST(ElementwiseGroups, ProductsReadOperandsBeforeTheyAreTransposed) {
   const Grouped both("(%x: " + kType + ", %y: " + kType + ") -> (tensor<8x8xf32>, tensor<4x8xf32>)",
                      product + "return %1, %0 : tensor<8x8xf32>, tensor<4x8xf32>");
   EXPECT_THAT(both.names(), ElementsAre("transpose", "dot_general", "return"));
+}
+
+TEST(ElementwiseGroups, ContainReshapesOnlyOfTheirOwnArrays) {
+  const Grouped g("(%x: " + kType + ") -> (tensor<32xf32>, tensor<4x8xf32>)", R"(
+    %0 = stablehlo.reshape %x : (tensor<8x4xf32>) -> tensor<32xf32>
+    %1 = stablehlo.negate %0 : tensor<32xf32>
+    %2 = stablehlo.reshape %1 : (tensor<32xf32>) -> tensor<4x8xf32>
+    return %0, %2 : tensor<32xf32>, tensor<4x8xf32>)");
+  EXPECT_THAT(g.names(), ElementsAre("reshape", "reshape+", "return"));
 }
 
 TEST(ElementwiseGroups, LeaveOutWhatNothingNeeds) {
