@@ -54,6 +54,22 @@ def test_random_programs(dtype, seed):
         same(program(random, shape, dtype), *arguments)  # all numbers are whole, and small enough for every order
 
 
+def test_every_broadcast_is_computed_within_a_group():
+    random = np.random.default_rng(0)
+    broadcasts, arguments = [], []
+    for _ in range(60):
+        shape = tuple(map(int, random.choice([1, 2, 3, 7], size=random.integers(1, 5))))
+        dims = tuple(d for d in range(len(shape)) if random.integers(2))
+        operand = tuple(shape[d] if random.integers(3) else 1 for d in dims)
+        broadcasts.append((shape, dims))
+        arguments += [random.integers(-99, 99, shape), random.integers(-99, 99, operand)]
+
+    def f(*a):
+        return [-x + lax.broadcast_in_dim(y, shape, dims) * 2 for x, y, (shape, dims) in zip(a[::2], a[1::2], broadcasts)]
+
+    same(f, *(a.astype(np.int32) for a in arguments))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool", "complex64"])
 def test_products_of_transposed_operands(dtype):
     def f(a, b, c):

@@ -14,15 +14,18 @@ struct Repetition {
   int64_t inner = 1, count = 1;
 };
 
-/// nullopt: the dimensions of the operand are not neighbours in the result.
+/// nullopt: the dimensions of the operand are not neighbours in the result, or in another order.
 std::optional<Repetition> repetition(const TypedOp& op) {
   const Shape &from = op.operand(0).shape, &to = op.result().shape;
   const auto dims = op.integers("broadcast_dimensions");
   std::vector<bool> covered(to.size(), false);
-  for (size_t k = 0; k < from.size(); ++k)
-    if (from[k] != 1) covered[static_cast<size_t>(dims[k])] = true;
-  for (size_t k = 1; k < from.size(); ++k)
-    if (dims[k] < dims[k - 1] && from[k] != 1 && from[k - 1] != 1) return std::nullopt;
+  int64_t last = -1;
+  for (size_t k = 0; k < from.size(); ++k) {
+    if (from[k] == 1) continue;
+    if (dims[k] < last) return std::nullopt;
+    last = dims[k];
+    covered[static_cast<size_t>(last)] = true;
+  }
   Repetition r;
   size_t d = to.size();
   while (d > 0 && !covered[d - 1]) r.inner *= to[--d];

@@ -1,6 +1,7 @@
 // Which ops of a block are computed together, and in whose memory.
 #include "driver/program/ElementwiseGroups.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "RunText.h"
@@ -43,6 +44,18 @@ TEST(ElementwiseGroups, ContainConstantsAndBroadcasts) {
   EXPECT_THAT(g.names(), ElementsAre("subtract+", "return"));
   EXPECT_EQ(g.steps[0].group->kernels.kernels(), 3);
   EXPECT_EQ(g.steps[0].operands, g.main().arguments);
+}
+
+TEST(ElementwiseGroups, ContainNoOtherBroadcasts) {
+  const std::string wide = "tensor<3x1x2x4xf32>";
+  for (const auto& [type, dims] : {std::pair{"tensor<2x1x3xf32>", "[2, 1, 0]"}, {"tensor<3x4xf32>", "[0, 3]"}}) {
+    const Grouped g(fmt::format("(%x: {}, %y: {}) -> {}", wide, type, wide), fmt::format(R"(
+    %0 = stablehlo.broadcast_in_dim %y, dims = {} : ({}) -> {}
+    %1 = stablehlo.add %x, %0 : {}
+    return %1 : {})",
+                                                                                         dims, type, wide, wide, wide));
+    EXPECT_THAT(g.names(), ElementsAre("broadcast_in_dim", "add+", "return"));
+  }
 }
 
 TEST(ElementwiseGroups, GiveWhatOthersUse) {
