@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "../../SpecialFloats.h"
 #include "../RowKernels.h"
@@ -47,6 +48,14 @@ std::string assembly(const TextKernel& k, const Processor& processor = hostProce
 }
 bool has(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
 
+/// With one NaN for all: the sign and payload of a NaN from arithmetic are unspecified (docs/cpu.md).
+Array withOneNan(const Array& array) {
+  Array result = array.clone().value();
+  for (float& x : std::span(result.as<float>(), static_cast<size_t>(result.elements())))
+    if (std::isnan(x)) x = kNan;
+  return result;
+}
+
 TEST(Rows, QuotientsAreRoundedCorrectlyWhateverTheDivisor) {
   const std::vector<float> divisors{3,    -7,     0.1f,    1,     0,         -0.0f,       kInf,   -kInf,
                                     kNan, 1e-39f, -1e-38f, 3e38f, 0x1p-125f, -0x1.8p125f, 1e-30f, 1e30f};
@@ -58,7 +67,10 @@ TEST(Rows, QuotientsAreRoundedCorrectlyWhateverTheDivisor) {
       if (i % 16 == 0) return special[static_cast<size_t>(i / 16) % special.size()];
       return std::ldexp(1 + static_cast<float>(i * 7919 % 8388608) * 0x1p-23f, static_cast<int>(i % 61) - 30);
     });
-    same(divided({rows, columns}), {x, y});
+    const TextKernel k = divided({rows, columns});
+    const auto got = run(k, {x, y});
+    ASSERT_TRUE(got);
+    EXPECT_EQ(difference(withOneNan((*got)[0]), withOneNan(results(k, {x, y})[0])), "") << columns << " columns";
   }
 }
 
