@@ -50,6 +50,11 @@ int64_t sizeOf(const Array& array, std::span<const int64_t> dims) {
 /// The columns that eval::dotGeneral prepares at a time: pieces of as many are summed in the same order as all.
 constexpr int64_t kColumnsOfAPiece = 512;
 
+void copyRows(const std::byte* from, int64_t fromStride, std::byte* to, int64_t toStride, int64_t rows, int64_t bytes) {
+  for (int64_t row = 0; row < rows; ++row)
+    std::memcpy(to + row * toStride, from + row * fromStride, static_cast<size_t>(bytes));
+}
+
 /// A product whose columns threads share, of operands without batches: each makes some, and copies them to their
 /// places. `multiply` has the first column and their number as well.
 template <class Multiply>
@@ -58,17 +63,25 @@ Product sharedColumns(const ShareWork& share, int64_t rows, int64_t columns, int
     const int64_t bytes = storage_bytes(to.dtype);
     std::atomic<bool> known{true};
     shareInPieces(share, columns, kColumnsOfAPiece, rows * columns * depth / 8, [&](int64_t first, int64_t last) {
-      static thread_local eval::Scratch scratch;
+      static thread_local eval::Scratch scratch, accumulators;
       const int64_t count = last - first;
-      const bool isDirect = rows == 1 || count == columns;
       const Shape shape{rows, count};
-      std::byte* part = isDirect ? to.data + first * bytes : scratch.get<std::byte>(rows * count * bytes);
-      eval::Input ofAcc = acc;  // of all results the same
+      eval::Input ofAcc = acc;
       ofAcc.shape = shape;
+      if (!acc.splat && rows == 1) ofAcc.data += first * storage_bytes(acc.dtype);
+      if (rows == 1 || count == columns) {
+        if (!multiply(lhs, rhs, ofAcc, {to.data + first * bytes, to.dtype, shape}, first, count)) known = false;
+        return;
+      }
+      if (!acc.splat) {
+        const int64_t accBytes = storage_bytes(acc.dtype);
+        auto* copy = accumulators.get<std::byte>(rows * count * accBytes);
+        copyRows(acc.data + first * accBytes, columns * accBytes, copy, count * accBytes, rows, count * accBytes);
+        ofAcc.data = copy;
+      }
+      auto* part = scratch.get<std::byte>(rows * count * bytes);
       if (!multiply(lhs, rhs, ofAcc, {part, to.dtype, shape}, first, count)) known = false;
-      for (int64_t row = 0; row < rows && !isDirect; ++row)
-        std::memcpy(to.data + (row * columns + first) * bytes, part + row * count * bytes,
-                    static_cast<size_t>(count * bytes));
+      copyRows(part, count * bytes, to.data + first * bytes, columns * bytes, rows, count * bytes);
     });
     return known.load();
   };

@@ -108,7 +108,15 @@ def test_threads_compute_the_same_bits():
         return x @ w, a @ b, jnp.tanh(x * 3) + x - w[0, :300], x.astype(jnp.bfloat16) @ w.astype(jnp.bfloat16), convolved, \
             few @ many.T, few[0] @ many.T, jnp.einsum("ik,jk->ij", few.astype(jnp.bfloat16), many.astype(jnp.bfloat16))
 
-    module = exported(f, *arrays)
+    def g(x, w, few, many):
+        complex_few, complex_many, complex_x = few * (1 + 2j), many + 1j * many[::-1], x - 1j * x[:, ::-1]
+        return complex_few @ complex_many.T, complex_few[0] @ complex_many.T, complex_x @ complex_many[:64].T, complex_x @ w
+
+    complex_arrays = arrays[0], arrays[1], arrays[6], arrays[7]
+    for result, want in zip(exported(g, *complex_arrays).run(*complex_arrays), jax.jit(g)(*complex_arrays), strict=True):
+        np.testing.assert_allclose(result, want, rtol=1e-4, atol=1e-3)
+
+    module = exported(lambda *a: f(*a) + g(a[0], a[1], a[6], a[7]), *arrays)
     one = module.compile(target="cpu", threads=1)(*arrays)
     for threads in (2, 3, 8):
         for a, b in zip(one, module.compile(target="cpu", threads=threads)(*arrays), strict=True):
