@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 
 #include "eval/Contract.h"
 #include "eval/Reduce.h"
 #include "eval/Scratch.h"
 #include "eval/Shape.h"
+#include "plain/Moves.h"
 #include "plain/PlainEvaluators.h"
 #include "plain/RegionPlan.h"
 
@@ -50,11 +50,6 @@ int64_t sizeOf(const Array& array, std::span<const int64_t> dims) {
 /// The columns that eval::dotGeneral prepares at a time: pieces of as many are summed in the same order as all.
 constexpr int64_t kColumnsOfAPiece = 512;
 
-void copyRows(const std::byte* from, int64_t fromStride, std::byte* to, int64_t toStride, int64_t rows, int64_t bytes) {
-  for (int64_t row = 0; row < rows; ++row)
-    std::memcpy(to + row * toStride, from + row * fromStride, static_cast<size_t>(bytes));
-}
-
 /// A product whose columns threads share, of operands without batches: each makes some, and copies them to their
 /// places. `multiply` has the first column and their number as well.
 template <class Multiply>
@@ -76,12 +71,24 @@ Product sharedColumns(const ShareWork& share, int64_t rows, int64_t columns, int
       if (!acc.splat) {
         const int64_t accBytes = storage_bytes(acc.dtype);
         auto* copy = accumulators.get<std::byte>(rows * count * accBytes);
-        copyRows(acc.data + first * accBytes, columns * accBytes, copy, count * accBytes, rows, count * accBytes);
+        moveAll(std::array{Move{.from = acc.data + first * accBytes,
+                                .to = copy,
+                                .rows = rows,
+                                .rowBytes = count * accBytes,
+                                .fromStride = columns * accBytes,
+                                .toStride = count * accBytes}},
+                {});
         ofAcc.data = copy;
       }
       auto* part = scratch.get<std::byte>(rows * count * bytes);
       if (!multiply(lhs, rhs, ofAcc, {part, to.dtype, shape}, first, count)) known = false;
-      copyRows(part, count * bytes, to.data + first * bytes, columns * bytes, rows, count * bytes);
+      moveAll(std::array{Move{.from = part,
+                              .to = to.data + first * bytes,
+                              .rows = rows,
+                              .rowBytes = count * bytes,
+                              .fromStride = count * bytes,
+                              .toStride = columns * bytes}},
+              {});
     });
     return known.load();
   };
