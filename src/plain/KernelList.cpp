@@ -8,17 +8,14 @@
 #include "plain/PlainEvaluators.h"
 
 namespace smalti::plain {
-namespace {
-
-/// Ops that leave a row-major array's elements as and where they are.
-bool keepsElements(const Op& op, DType from, DType to) {
+bool keepsElements(const Function& function, const Op& op) {
+  if (op.operands.size() != 1 || op.results.size() != 1) return false;
   if (op.name == "reshape" || op.name == "optimization_barrier") return true;
+  const DType from = function.values[op.operands[0]].dtype, to = function.values[op.results[0]].dtype;
   if (op.name == "convert") return from == to;
   return op.name == "bitcast_convert" && bit_width(from) == bit_width(to) && storage_bytes(from) == storage_bytes(to) &&
          bit_width(from) >= 8;
 }
-
-}  // namespace
 
 int KernelList::Builder::addSlot(DType t, Slot::Kind kind) {
   list_.slots_.push_back({.kind = kind, .bytes = storage_bytes(t)});
@@ -40,19 +37,21 @@ void KernelList::Builder::addRepeated(ValueId v, int64_t inner, int64_t count) {
 }
 
 void KernelList::Builder::addConstant(ValueId v, const std::byte* element) {
-  const int slot = addSlot(function_.values[v].dtype, Slot::Kind::constant);
-  Slot& s = list_.slots_[slot];
-  s.elements.resize(static_cast<size_t>(kElements * s.bytes));
-  eval::fill(s.elements.data(), element, kElements, s.bytes);
-  slotOf_.emplace(v, slot);
+  slotOf_.emplace(v, constantOf(function_.values[v].dtype, element));
 }
 
-int KernelList::Builder::constant(DType t, double value) {
+int KernelList::Builder::constantOf(DType t, const std::byte* element) {
   const int slot = addSlot(t, Slot::Kind::constant);
   Slot& s = list_.slots_[slot];
   s.elements.resize(static_cast<size_t>(kElements * s.bytes));
-  for (int64_t i = 0; i < kElements; ++i) eval::elementFromDouble(t, value, s.elements.data() + i * s.bytes);
+  eval::fill(s.elements.data(), element, kElements, s.bytes);
   return slot;
+}
+
+int KernelList::Builder::constant(DType t, double value) {
+  std::array<std::byte, 8> element{};
+  eval::elementFromDouble(t, value, element.data());
+  return constantOf(t, element.data());
 }
 
 int KernelList::Builder::step(Step step, DType result) {
@@ -76,7 +75,7 @@ int KernelList::Builder::resultOf(const Op& op) {
   const auto operand = [&](size_t i) { return slotOf_.at(op.operands[i]); };
   const DType t = dtype(op.operands[0]), result = dtype(op.results[0]);
   if (is_complex(t) || is_complex(result)) return -1;
-  if (keepsElements(op, t, result)) return operand(0);
+  if (keepsElements(function_, op)) return operand(0);
   const std::string_view name = op.name;
   const size_t n = op.operands.size();
   if (name == "select" && n == 3)
@@ -92,8 +91,9 @@ int KernelList::Builder::resultOf(const Op& op) {
   if (name == "square") return binary(kernelOpName("multiply", t), t, operand(0), operand(0), result);
   if (name == "negate" && is_integer(t)) return binary("arith.subi", t, constant(t, 0), operand(0), result);
   if (name == "not" && (t == DType::pred || (is_integer(t) && bit_width(t) >= 8))) {
-    const int ones = constant(t, 1);
-    if (t != DType::pred) std::ranges::fill(list_.slots_[ones].elements, std::byte{0xff});
+    std::array<std::byte, 8> allBits;
+    allBits.fill(std::byte{0xff});
+    const int ones = t == DType::pred ? constant(t, 1) : constantOf(t, allBits.data());
     return binary("arith.xori", t, operand(0), ones, result);
   }
   if (name == "logistic" && is_float(t)) {

@@ -14,6 +14,9 @@
 
 namespace smalti::plain {
 
+/// Whether the op leaves the elements of a row-major array as and where they are.
+bool keepsElements(const Function&, const Op&);
+
 class KernelList {
  public:
   class Builder;
@@ -78,6 +81,7 @@ class KernelList::Builder {
 
  private:
   int addSlot(DType, Slot::Kind);
+  int constantOf(DType, const std::byte* element);
   int constant(DType, double value);
   int step(Step, DType result);
   /// The slot of the op's result; -1: there is no kernel.

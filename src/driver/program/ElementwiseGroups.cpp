@@ -75,12 +75,8 @@ class Grouping {
     return op.name == "broadcast_in_dim" && repetition({op, function_}).has_value();
   }
 
-  /// Whether the result may be the operand's memory, if that is not made by a group.
-  bool isView(const Op& op) const {
-    if (op.operands.size() != 1) return false;
-    return op.name == "reshape" || op.name == "optimization_barrier" ||
-           (op.name == "convert" && type(op.operands[0]).dtype == type(op.results[0]).dtype);
-  }
+  /// Whether the result is the operand's memory, if that is not made by a group.
+  bool isView(const Op& op) const { return plain::keepsElements(function_, op) && op.name != "bitcast_convert"; }
 
   void place(const Op& op) {
     if (isElementwise(op) && (!isView(op) || isMadeByOurs(op))) return join(op);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "plain/ComplexNumbers.h"
+#include "plain/Moves.h"
 #include "plain/PlainEvaluators.h"
 #include "plain/fourier/FourierTransform.h"
 
@@ -41,10 +42,16 @@ constexpr int64_t kStripNumbers = 16 << 10;
 constexpr int64_t kLeastStrip = 8;
 
 void copyRows(SplitPointer from, int64_t fromStride, SplitPointer to, int64_t toStride, int64_t rows, int64_t count) {
-  for (int64_t row = 0; row < rows; ++row) {
-    std::copy_n(from.re + row * fromStride, count, to.re + row * toStride);
-    std::copy_n(from.im + row * fromStride, count, to.im + row * toStride);
-  }
+  constexpr int64_t kBytes = sizeof(double);
+  const auto move = [&](const double* x, double* y) {
+    return Move{.from = reinterpret_cast<const std::byte*>(x),
+                .to = reinterpret_cast<std::byte*>(y),
+                .rows = rows,
+                .rowBytes = count * kBytes,
+                .fromStride = fromStride * kBytes,
+                .toStride = toStride * kBytes};
+  };
+  moveAll(std::array{move(from.re, to.re), move(from.im, to.im)}, {});
 }
 
 /// Every line along dimension `d` transformed.
