@@ -81,6 +81,9 @@ ROWS = {
     "convolution 3×3, 64 → 64": (conv, IMAGE, normal(3, 3, 64, 64)),
     "cholesky 512": (jnp.linalg.cholesky, positive(512)),
     "triangular solve 512": (lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True), np.tril(positive(512)), normal(512, 64)),
+    "solve 512": (jnp.linalg.solve, normal(512, 512), normal(512, 64)),
+    "QR of 512 × 512": (lambda x: tuple(jnp.linalg.qr(x)), normal(512, 512)),
+    "eigenvectors of 256 × 256": (jnp.linalg.eigh, positive(256)),
     "random normal 10⁶": (lambda: jax.random.normal(jax.random.key(0), (10**6,)),),
     "1000 steps of a loop": (lambda x: lax.fori_loop(0, 1000, lambda i, c: c * 0.999 + 1, x), normal(128)),
 }
@@ -103,10 +106,16 @@ def measured(f, arguments, rounds):
     return [statistics.median(column) for column in zip(*times)]
 
 
+def rounds(text):
+    if not (text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text}: must be a whole number from 1 on")
+    return int(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="rows whose name contains this")
-    parser.add_argument("--rounds", type=int, default=7, help="calls of each, which alternate (default 7)")
+    parser.add_argument("--rounds", type=rounds, default=7, help="calls of each, which alternate (default 7)")
     parser.add_argument("--json", help="a file for the figures: name → [seconds here, seconds in JAX]")
     given = parser.parse_args()
     print(f"{smalti.version()}, JAX {jax.__version__} on the CPU, {os.cpu_count()} processors; medians of {given.rounds} calls in ms\n")

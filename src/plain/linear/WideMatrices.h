@@ -2,15 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <complex>
 #include <vector>
 
 #include "eval/Elementwise.h"
 #include "plain/PlainEvaluators.h"
+#include "plain/linear/Kernels.h"
 
 namespace smalti::plain {
-
-using Complex = std::complex<double>;
 
 inline double conjugate(double x) { return x; }
 inline Complex conjugate(Complex x) { return std::conj(x); }
@@ -43,6 +41,14 @@ struct Extents {
   }
   int64_t smaller() const { return std::min(m, n); }
 };
+
+/// Calls work(b) for each matrix b of a batch; `steps`: multiply-adds of one. Threads share the batch.
+template <class Work>
+void forMatrices(const PlainCall& call, int64_t batch, int64_t steps, const Work& work) {
+  shareInPieces(call.share, batch, 1, batch * steps, [&](int64_t first, int64_t last) {
+    for (int64_t b = first; b < last; ++b) work(b);
+  });
+}
 
 /// Calls one of two evaluators, by the first operand.
 template <PlainEvaluator real, PlainEvaluator complex>

@@ -1,0 +1,3 @@
+#define SMALTI_ISA avx2
+#define SMALTI_EIGEN EigenAvx2
+#include "plain/linear/KernelsImpl.h"
