@@ -112,6 +112,8 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
     compiled->steps.add(f, [&](const Op& op) { return compiled->plans.isComputedOnce(op); });
   }
   compiled->numerics = options.contract.numerics;
+  if (target.productsAsKernels && compiled->numerics == Numerics::f32 && options.contract.checks.empty())
+    compileProducts(*program, compiled->steps, *compiler, options);
   if (meshes) {
     // Processes share the devices of meshes; a program without runs as a whole in each.
     auto group = processGroup(options.processes, options.network);

@@ -254,6 +254,16 @@ Status ProgramRunner::runGroup(const Function&, const Step& step, DeviceStates s
   return success();
 }
 
+Status ProgramRunner::runProduct(const Function& f, const Step& step, DeviceStates states) {
+  if (settings_.needsMachine()) return runPlain(f, step, states);  // observers see the program's own kernels
+  for (DeviceState* state : states) {
+    auto result = step.product->run(takeOperands(step, *state), step.types[0], settings_);
+    if (!result) return fail(std::move(result.error()));
+    state->values[step.results[0]] = std::move(*result);
+  }
+  return success();
+}
+
 Status ProgramRunner::runCall(const Function&, const Step& step, DeviceStates states) {
   const Op& op = *step.op;
   const Function& callee = *compiled_.functions.at(op.callee);

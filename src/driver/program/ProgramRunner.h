@@ -53,6 +53,7 @@ class ProgramRunner {
   /// The function that runs an op of that name; null: it is a collective or an op on arrays.
   static Status (ProgramRunner::* runnerOf(std::string_view op))(const Function&, const Step&, DeviceStates);
   Status runGroup(const Function&, const Step&, DeviceStates);
+  Status runProduct(const Function&, const Step&, DeviceStates);
 
  private:
   /// The results of each device.

@@ -15,6 +15,11 @@ bool mayTake(const Op& op) { return !isBranch(op) && op.name != "manual_computat
 
 }  // namespace
 
+void Step::multiplyWith(std::shared_ptr<const ProgramProduct> by) {
+  product = std::move(by);
+  if (product) run = &ProgramRunner::runProduct;
+}
+
 void ProgramSteps::add(const Function& f, const IsComputedOnce& once) { add(f, f.arguments, f.ops, once); }
 
 void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const std::vector<Op>& ops,

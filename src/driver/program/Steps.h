@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/program/ElementwiseGroups.h"
+#include "driver/program/ProgramProducts.h"
 #include "plain/Collectives.h"
 #include "plain/PlainEvaluators.h"
 
@@ -15,10 +16,14 @@ class ProgramRunner;
 
 /// One op of a block, or a group of element-wise ones.
 struct Step {
+  /// The op is a product, which this computes; null: it remains an op.
+  void multiplyWith(std::shared_ptr<const ProgramProduct>);
+
   const Op* op = nullptr;  ///< of a group the last one
   std::shared_ptr<const ElementwiseGroup> group;
   std::vector<ValueId> operands, results;
   std::vector<std::vector<int64_t>> permutations;  ///< StepOps::permutations
+  std::shared_ptr<const ProgramProduct> product;   ///< null: it is none, or not compiled
   /// Runs ops that do more than compute arrays; null: `exchange` or `evaluate` runs it.
   Status (ProgramRunner::*run)(const Function&, const Step&, std::span<struct DeviceState*>) = nullptr;
   plain::CollectiveEvaluator exchange = nullptr;
@@ -41,6 +46,7 @@ class ProgramSteps {
   /// Adds the steps of a function, and of the regions of its ops.
   void add(const Function&, const IsComputedOnce&);
   const std::vector<Step>& of(const std::vector<Op>& ops) const { return ofBlock_.at(&ops); }
+  std::vector<Step>& of(const std::vector<Op>& ops) { return ofBlock_.at(&ops); }
 
  private:
   /// `own`: the values that a block may give up, its arguments and, of a branch, others that die with it.

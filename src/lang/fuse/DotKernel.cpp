@@ -11,30 +11,42 @@
 namespace smalti::lang {
 namespace {
 
-/// One operand: batch, free and contracted axes, each together as one.
-struct Side {
-  int64_t batch = 1, free = 1, contracted = 1;
-  bool contractsLast = true, fits = false;
+/// The axes of an operand as it is given.
+std::vector<int64_t> given(std::vector<int64_t> axes, const std::vector<int64_t>& permutation) {
+  if (!permutation.empty())
+    for (int64_t& axis : axes) axis = permutation[static_cast<size_t>(axis)];
+  return axes;
+}
 
-  Side(const Shape& shape, const std::vector<int64_t>& batchAxes, const std::vector<int64_t>& contractedAxes) {
-    const auto rank = static_cast<int64_t>(shape.size()), first = static_cast<int64_t>(batchAxes.size());
-    if (contractedAxes.size() != 1 || rank - first < 2) return;
-    for (int64_t i = 0; i < first; ++i) {
-      if (batchAxes[i] != i) return;
-      batch *= shape[i];
-    }
-    const int64_t axis = contractedAxes[0];
-    if (axis != first && axis != rank - 1) return;
-    contractsLast = axis == rank - 1;
-    contracted = shape[axis];
-    for (int64_t i = first; i < rank; ++i)
-      if (i != axis) free *= shape[i];
-    fits = true;
+bool isRange(const std::vector<int64_t>& axes, int64_t first) {
+  for (const int64_t axis : axes)
+    if (axis != first++) return false;
+  return true;
+}
+
+/// nullopt: the axes of each kind are not neighbours, in the order of the result.
+std::optional<DotForm::Side> sideOf(const Shape& shape, const std::vector<int64_t>& batchAxes,
+                                    const std::vector<int64_t>& contractedAxes,
+                                    const std::vector<int64_t>& permutation) {
+  DotForm::Side side;
+  std::vector<int64_t> freeAxes;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis) {
+    const bool isBatch = std::ranges::find(batchAxes, axis) != batchAxes.end();
+    const bool isContracted = std::ranges::find(contractedAxes, axis) != contractedAxes.end();
+    if (!isBatch && !isContracted) freeAxes.push_back(axis);
+    (isBatch ? side.batch : isContracted ? side.contracted : side.free) *= shape[axis];
   }
-  Shape shape() const { return contractsLast ? Shape{batch, free, contracted} : Shape{batch, contracted, free}; }
-};
+  const auto batch = given(batchAxes, permutation), contracted = given(contractedAxes, permutation),
+             free = given(freeAxes, permutation);
+  const auto first = static_cast<int64_t>(batch.size());
+  if (contracted.empty() || !isRange(batch, 0)) return std::nullopt;
+  side.contractsLast = free.empty() || free[0] < contracted[0];
+  const auto &front = side.contractsLast ? free : contracted, &back = side.contractsLast ? contracted : free;
+  if (!isRange(front, first) || !isRange(back, first + static_cast<int64_t>(front.size()))) return std::nullopt;
+  return side;
+}
 
-constexpr int64_t kMinFlops = 32768, kMaxContracted = 4096, kRows = 256, kColumns = 512;
+constexpr int64_t kRows = 256, kColumns = 512;
 
 TracedOperand operandOf(const char* name, const ArrayType& type, const std::vector<int64_t>& block,
                         const TracedKernel& k, const std::vector<int>& axes) {
@@ -65,40 +77,55 @@ std::optional<Precision> precisionOf(const Op& op) {
 
 }  // namespace
 
-DotKernel dotKernel(const Op& op, const std::vector<ArrayType>& types) {
-  if (op.name != "dot_general") return {};
-  const auto axes = [&](const char* name) -> const auto& { return std::get<std::vector<int64_t>>(*op.find(name)); };
-  const ArrayType &x = types[op.operands[0]], &y = types[op.operands[1]], &z = types[op.results[0]];
-  const Side l(x.shape, axes("lhs_batching_dimensions"), axes("lhs_contracting_dimensions")),
-      r(y.shape, axes("rhs_batching_dimensions"), axes("rhs_contracting_dimensions"));
-  const bool isFloat = x.dtype == y.dtype && (x.dtype == DType::f32 || x.dtype == DType::bf16) &&
-                       (z.dtype == DType::f32 || z.dtype == x.dtype);
+Shape DotForm::Side::shape() const {
+  return contractsLast ? Shape{batch, free, contracted} : Shape{batch, contracted, free};
+}
+
+std::optional<DotForm> dotForm(const Op& op, const std::vector<ArrayType>& types,
+                               std::span<const std::vector<int64_t>> permutations) {
+  if (op.name != "dot_general") return std::nullopt;
+  const auto axes = [&](const char* name) {
+    const Attribute* given = op.find(name);
+    return given ? std::get<std::vector<int64_t>>(*given) : std::vector<int64_t>();
+  };
+  const auto side = [&](size_t operand, const char* batch, const char* contracted) {
+    return sideOf(types[op.operands[operand]].shape, axes(batch), axes(contracted),
+                  permutations.empty() ? std::vector<int64_t>() : permutations[operand]);
+  };
+  const auto lhs = side(0, "lhs_batching_dimensions", "lhs_contracting_dimensions"),
+             rhs = side(1, "rhs_batching_dimensions", "rhs_contracting_dimensions");
   const std::optional<Precision> precision = precisionOf(op);
-  if (!l.fits || !r.fits || !isFloat || !precision || l.contracted > kMaxContracted || l.contracted == 0 ||
-      l.batch * l.free * r.free * l.contracted < kMinFlops)
-    return {};
+  const DType x = types[op.operands[0]].dtype, y = types[op.operands[1]].dtype, z = types[op.results[0]].dtype;
+  const bool isFloat = (x == DType::f32 || x == DType::bf16) && (z == DType::f32 || z == x);
+  const bool isInteger = x == DType::i8 && z == DType::i32;
+  if (!lhs || !rhs || !precision || x != y || !(isFloat || isInteger)) return std::nullopt;
+  return DotForm{.lhs = *lhs, .rhs = *rhs, .operands = x, .result = z, .precision = *precision, .place = op.place};
+}
+
+std::shared_ptr<const CalledKernel> dotKernel(const DotForm& form) {
+  const DotForm::Side &l = form.lhs, &r = form.rhs;
   const int64_t rows = std::min(l.free, kRows), columns = std::min(r.free, kColumns);
   TracedKernel k;
   k.name = "product";
-  k.place = op.place;
+  k.place = form.place;
   k.grid = {l.batch, (l.free + rows - 1) / rows, (r.free + columns - 1) / columns};
   k.semantics.assign(3, DimensionSemantics::parallel);
   k.numInputs = 2;
-  const Shape result{l.batch, l.free, r.free};
   const std::vector<int64_t> lhs = l.contractsLast ? std::vector{rows, l.contracted} : std::vector{l.contracted, rows},
                              rhs = r.contractsLast ? std::vector{columns, r.contracted}
                                                    : std::vector{r.contracted, columns};
-  k.operands = {operandOf("lhs", {x.dtype, l.shape()}, lhs, k, {0, l.contractsLast ? 1 : -1, l.contractsLast ? -1 : 1}),
-                operandOf("rhs", {y.dtype, r.shape()}, rhs, k, {0, r.contractsLast ? 2 : -1, r.contractsLast ? -1 : 2}),
-                operandOf("result", {z.dtype, result}, {rows, columns}, k, {0, 1, 2})};
-  std::shared_ptr<const CalledKernel> made = kernelOf(std::move(k), [&](std::span<const Ref> refs) {
-    const RecordedLocationScope place(op.place);
+  k.operands = {
+      operandOf("lhs", {form.operands, l.shape()}, lhs, k, {0, l.contractsLast ? 1 : -1, l.contractsLast ? -1 : 1}),
+      operandOf("rhs", {form.operands, r.shape()}, rhs, k, {0, r.contractsLast ? 2 : -1, r.contractsLast ? -1 : 2}),
+      operandOf("result", {form.result, form.resultShape()}, {rows, columns}, k, {0, 1, 2})};
+  return kernelOf(std::move(k), [&](std::span<const Ref> refs) {
+    const RecordedLocationScope place(form.place);
     const Array a = refs[0][{Index(_)}], b = refs[1][{Index(_)}];
+    const DType sum = form.operands == DType::i8 ? DType::i32 : DType::f32;
     const Array product = dot_general(a, b, {{l.contractsLast ? 1 : 0}, {r.contractsLast ? 1 : 0}},
-                                      {.preferred_element_type = DType::f32, .precision = *precision});
-    refs[2][{Index(_)}] = astype(product, z.dtype);
+                                      {.preferred_element_type = sum, .precision = form.precision});
+    refs[2][{Index(_)}] = astype(product, form.result);
   });
-  return {std::move(made), l.shape(), r.shape(), result};
 }
 
 }  // namespace smalti::lang

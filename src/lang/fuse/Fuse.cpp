@@ -19,6 +19,8 @@ namespace {
 /// Smaller groups are not fused: computing them costs as little as calling a kernel.
 constexpr int64_t kMinElements = 512;
 constexpr size_t kMinOps = 4;
+/// Products with fewer multiply-adds, or longer sums, stay ops.
+constexpr int64_t kMinMultiplyAdds = 32768, kMaxContracted = 4096;
 class Fusion {
  public:
   explicit Fusion(TracedFunction traced) : traced_(std::move(traced)) { countUses(traced_.function.ops); }
@@ -125,14 +127,17 @@ class Fusion {
   }
 
   bool emitProduct(const Op& op, std::vector<Op>& made) {
-    const DotKernel dot = dotKernel(op, traced_.function.values);
-    if (!dot.kernel) return false;
+    const std::optional<DotForm> form = dotForm(op, traced_.function.values);
+    if (!form || form->multiplyAdds() < kMinMultiplyAdds || form->lhs.contracted > kMaxContracted) return false;
+    const std::shared_ptr<const CalledKernel> kernel = dotKernel(*form);
+    if (!kernel) return false;
     Op call{.name = "kernel_call", .place = op.place};
-    call.operands = {reshaped(op.operands[0], dot.lhs, made), reshaped(op.operands[1], dot.rhs, made)};
-    call.kernel = number(dot.kernel, {});
+    call.operands = {reshaped(op.operands[0], form->lhs.shape(), made),
+                     reshaped(op.operands[1], form->rhs.shape(), made)};
+    call.kernel = number(kernel, {});
     const ValueId result = op.results[0];
-    const bool same = type(result).shape == dot.result;
-    call.results = {same ? result : newValue({type(result).dtype, dot.result})};
+    const bool same = type(result).shape == form->resultShape();
+    call.results = {same ? result : newValue({type(result).dtype, form->resultShape()})};
     made.push_back(call);
     if (!same) made.push_back({.name = "reshape", .operands = call.results, .results = {result}});
     return true;

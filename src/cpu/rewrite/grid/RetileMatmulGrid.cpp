@@ -68,6 +68,17 @@ class MatmulRetiler {
   }
 
  private:
+  /// As partOf, in the coarsest steps, from `step` down, in which the cores share the parts evenly, or at all.
+  int64_t finerPartOf(int64_t total, int64_t wanted, int64_t step) const {
+    int64_t found = total;
+    for (; step >= 1; step /= 2) {
+      const int64_t part = partOf(total, wanted, step, cores_);
+      if (total / part % cores_ == 0) return part;
+      if (found == total) found = part;
+    }
+    return found;
+  }
+
   /// Rows and columns.
   bool chooseParts(KernelPackage& package) {
     auto kernel = package.kernelFunction();
@@ -113,7 +124,19 @@ class MatmulRetiler {
     }
     // With parts of rows alone, each part reads the whole right operand, so more parts than cores must be worth it.
     const int64_t least = columns >= 0 ? 1 : std::min(kMinRows, ceilDiv(m, cores_));
-    if (rows >= 0) partRows = partOf(m, std::max(ceilDiv(m, wanted), least), 8);
+    if (rows >= 0) {
+      const int64_t wantedRows = std::max(ceilDiv(m, wanted), least);
+      partRows = partOf(m, wantedRows, 8);
+      if (cores_ > 1 && 2 * partRows < wantedRows) partRows = finerPartOf(m, wantedRows, 4);
+    }
+    // Uneven register tiles cost less than cores without a part.
+    const auto leavesCores = [&] {
+      return steps * ceilDiv(n, partColumns) * ceilDiv(m, partRows) < std::min<int64_t>(parts, cores_);
+    };
+    const int64_t fewest = std::min<int64_t>(parts, cores_);
+    if (columns >= 0 && leavesCores())
+      partColumns = finerPartOf(n, std::min(ceilDiv(n, fewest), kMaxColumns), kTile / 2);
+    if (rows >= 0 && leavesCores()) partRows = finerPartOf(m, ceilDiv(m, fewest), 4);
     // Ops on the product run while it is in L2.
     const bool stored = product->getResult(0).hasOneUse() && wholeAccess(**product->getResult(0).user_begin());
     if (!stored && rows >= 0)
