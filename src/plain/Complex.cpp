@@ -40,6 +40,13 @@ struct Functions {
   static Number sign(Number x) { return x == Number(0) ? x : x / std::abs(x); }
 
   static constexpr Unary kUnary[] = {
+      {"acos", [](Number x) { return std::acos(x); }},
+      {"acosh", [](Number x) { return std::acosh(x); }},
+      {"asin", [](Number x) { return std::asin(x); }},
+      {"asinh", [](Number x) { return std::asinh(x); }},
+      {"atan", [](Number x) { return std::atan(x); }},
+      {"atanh", [](Number x) { return std::atanh(x); }},
+      {"cosh", [](Number x) { return std::cosh(x); }},
       {"cosine", [](Number x) { return std::cos(x); }},
       {"exponential", [](Number x) { return std::exp(x); }},
       {"exponential_minus_one", expm1},
@@ -50,6 +57,7 @@ struct Functions {
       {"rsqrt", [](Number x) { return kOne / std::sqrt(x); }},
       {"sign", sign},
       {"sine", [](Number x) { return std::sin(x); }},
+      {"sinh", [](Number x) { return std::sinh(x); }},
       {"sqrt", [](Number x) { return std::sqrt(x); }},
       {"square", [](Number x) { return multiply(x, x); }},
       {"tan", [](Number x) { return std::tan(x); }},

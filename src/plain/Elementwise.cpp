@@ -180,6 +180,12 @@ PlainResults isFinite(PlainCall& call) {
   return one(std::move(*result));
 }
 
+/// Whether the element's first bit is its sign, and larger numbers of the same sign have larger other bits, NaN the
+/// largest.
+bool isSignAndMagnitude(DType t) {
+  return t != DType::f4e2m1fn && t != DType::f8e4m3b11fnuz && t != DType::f8e8m0fnu;
+}
+
 template <class Word>
 void orderWords(const Array& from, Array& to) {
   constexpr int kSign = sizeof(Word) * 8 - 1;
@@ -359,6 +365,13 @@ std::string compareKernelName(const TypedOp& op, DType t) {
 std::span<const EvaluatorRow> elementwiseEvaluators() { return kElementwiseEvaluators; }
 
 Result<Array> totalOrderKeys(const Array& from) {
+  if (!isSignAndMagnitude(from.dtype())) {
+    auto numbers = Array::allocate({DType::f64, from.shape()});
+    if (!numbers) return numbers;
+    for (int64_t i = 0; i < from.elements(); ++i)
+      numbers->as<double>()[i] = eval::elementAsDouble(from.dtype(), from.data() + i);
+    return totalOrderKeys(*numbers);
+  }
   constexpr DType kWord[] = {DType::i8, DType::i16, DType::i32, DType::i64};
   const int bytes = storage_bytes(from.dtype());
   auto keys = Array::allocate({kWord[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3], from.shape()});

@@ -163,6 +163,11 @@ Block onlyKeys(const Block& region, const std::vector<SortKey>& keys) {
 /// Integers in the order of the key's values. nullopt: some are not numbers, and the key does not order those.
 Result<std::optional<Array>> integersOf(const Array& values, const SortKey& key) {
   const DType t = values.dtype();
+  if (is_signed_integer(t) && bit_width(t) < 8) {  // the other bits of their bytes may be anything
+    auto integers = converted(values, DType::i8);
+    if (!integers) return fail(std::move(integers.error()));
+    return std::move(*integers);
+  }
   if (!is_float(t)) return values;
   if (key.isTotalOrder) {
     auto integers = totalOrderKeys(values);

@@ -263,7 +263,7 @@ PARTS = jnp.asarray([1 + 2j, complex(np.nan, 1), complex(np.inf, -1), complex(0.
 for name in ["add", "sub", "mul", "div", "eq", "ne", "pow"]:
     CASES[f"{name}_complex"] = (getattr(lax, name), (C, D), 1e-4 if name == "pow" else 2e-6)
 for name in ["neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "expm1", "log1p", "sign", "conj",
-             "real", "imag", "logistic", "square"]:
+             "real", "imag", "logistic", "square", "acos", "acosh", "asin", "asinh", "atan", "atanh", "sinh", "cosh"]:
     CASES[f"{name}_complex"] = (getattr(lax, name), (C,), 1e-5)
     CASES[f"chlo_{name}_complex"] = CASES[f"{name}_complex"]
 CASES |= {

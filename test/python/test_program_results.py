@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+import scipy.special
 import smalti
 from jax import lax
 
@@ -205,7 +206,8 @@ def test_programs_for_several_platforms():
     assert len(module.arguments) == 1
     assert module.run(x, target="cpu")[0].tolist() == [1, 2, 3]
     module = exported(lambda x: lax.platform_dependent(x, cpu=lambda v: v + 1, tpu=lambda v: v + 2), x, platforms=("cpu", "tpu"))
-    assert module.run(np.int32(1), x, target="cpu")[0].tolist() == [2, 3, 4]
+    assert len(module.arguments) == 1
+    assert module.run(x, target="cpu")[0].tolist() == [2, 3, 4]  # the last platform's
 
 
 def test_what_only_exports_write_out():
@@ -214,3 +216,43 @@ def test_what_only_exports_write_out():
         smalti.parse(text)
     assert refused.value.diagnostic.help == "export the function with jax.export, which writes it as ops of StableHLO"
     same(lax.lgamma, np.array([0.5, 1.5, 7.0], np.float32), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int2", "int4", "uint4", "float4_e2m1fn", "float8_e8m0fnu", "float8_e4m3b11fnuz", "float8_e4m3fn"])
+def test_narrow_numbers_are_sorted_by_their_values(dtype):
+    numbers = np.array([3, -8, 7, 0, -1, 2, 5, -4, 2])
+    x = (2.0 ** numbers if dtype == "float8_e8m0fnu" else numbers % 4 - 2 if dtype == "int2" else abs(numbers) if dtype[0] == "u" else numbers).astype(dtype)
+    f = lambda x: (jnp.sort(x), jnp.argsort(x), *lax.top_k(x, 3))  # noqa: E731
+    wide = x.astype(np.float32)
+    wanted = np.sort(wide), np.argsort(wide, stable=True), -np.sort(-wide)[:3], np.argsort(-wide, stable=True)[:3]
+    for target in ("interpret", "cpu"):
+        for got, want in zip(exported(f, x).run(x, target=target), wanted, strict=True):
+            np.testing.assert_array_equal(got.astype(np.float32), want)
+
+
+def test_erf_inv_of_f64():
+    with jax.enable_x64(True):
+        x = np.concatenate([np.linspace(-1, 1, 1001), 1 - 2.0 ** -np.arange(2, 53), [1e-300, -0.0, np.nan, 1.5, -np.inf]])
+        text = jax.jit(lax.erf_inv).trace(x).lower(lowering_platforms=("tpu",)).as_text()
+        np.testing.assert_allclose(smalti.parse(text).run(x)[0], scipy.special.erfinv(x), rtol=1e-14)  # JAX's own: 1e-10
+
+
+def test_layouts_change_no_values():
+    from jax.experimental.layout import Layout, with_layout_constraint
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    f = jax.jit(lambda x: with_layout_constraint(x + 1, Layout((1, 0))) * 2)
+    np.testing.assert_array_equal(smalti.parse(f.trace(x).lower(lowering_platforms=("tpu",)).as_text()).run(x)[0], (x + 1) * 2)
+
+
+@pytest.mark.parametrize("form", ["text", "artifact"])
+@pytest.mark.parametrize("platforms", [("cpu", "tpu"), ("tpu", "cpu"), ("cuda", "tpu", "cpu")])
+def test_programs_for_several_platforms_run_as_for_a_tpu(platforms, form):
+    x = np.random.default_rng(0).normal(size=(8, 128)).astype(np.float32)
+    square = x[:, :8]
+    functions = [(jnp.argsort, x), (lambda x: lax.approx_max_k(x, 2), x), (lambda x: jnp.fft.rfft(x).real, x), (lambda x: jnp.linalg.cholesky(x @ x.T + 9 * jnp.eye(8)), square),
+                 (lambda x: lax.fori_loop(0, 3, lambda i, c: jnp.linalg.qr(c)[1], x), square), (jnp.sin, x)]
+    for f, argument in functions:
+        made = jax.export.export(jax.jit(f), platforms=platforms)(argument)
+        module = smalti.parse(made.mlir_module() if form == "text" else made.mlir_module_serialized)
+        for got, want in zip(module.run(argument, target="cpu"), jax.tree.leaves(jax.jit(f)(argument)), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)

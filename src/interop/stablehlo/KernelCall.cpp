@@ -103,7 +103,8 @@ bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
     if (const Attr* sharding = raw.find("mhlo.sharding")) op.attributes.emplace_back("mhlo.sharding", sharding->text);
     return true;
   }
-  if (name == "annotate_device_placement" && raw.operands.size() == 1) {  // device_put to a memory: no new values
+  // device_put to a memory, and a layout of arrays in it: no new values.
+  if ((name == "annotate_device_placement" || name == "LayoutConstraint") && raw.operands.size() == 1) {
     op.name = "optimization_barrier";
     return true;
   }

@@ -8,7 +8,6 @@
 #include "interop/Limits.h"
 #include "interop/stablehlo/Gspmd.h"
 #include "interop/stablehlo/Sharding.h"
-#include "ir/program/Uses.h"
 
 namespace smalti::interop::stablehlo {
 
@@ -40,27 +39,14 @@ Attr textAttr(std::string text) {
   return a;
 }
 
-namespace {
-
-/// Programs exported for several platforms take the number of the platform first, which their callers do not know; most
-/// have no use for it.
-void dropUnusedPlatform(Function& main) {
-  if (main.arguments.empty() || main.argumentAttributes[0].find("\"_platform_index\"") == std::string::npos ||
-      valuesUsedBy(main.ops).contains(main.arguments[0]))
-    return;
-  main.arguments.erase(main.arguments.begin());
-  main.argumentAttributes.erase(main.argumentAttributes.begin());
-}
-
-}  // namespace
-
-Parser::Parser(std::string_view text, const std::string& fileName)
+Parser::Parser(std::string_view text, const std::string& fileName, int64_t platform)
     : source_(text, fileName),
       cursor_(source_),
       aliases_(findAliases(source_)),
       budget_(10 * limits::kMaxOps),
       locations_(source_, aliases_),
-      kernelFile_(fileName) {}
+      kernelFile_(fileName),
+      platform_(platform) {}
 
 Result<Program> Parser::run() {
   if (!module() || !cursor_.ok()) return fail(cursor_.takeError());
@@ -69,7 +55,7 @@ Result<Program> Parser::run() {
   if (main == program_.functions.end())
     main = std::find_if(program_.functions.begin(), program_.functions.end(), [](auto& f) { return !f.isPrivate; });
   program_.main = static_cast<int>(main - program_.functions.begin());
-  if (main != program_.functions.end()) dropUnusedPlatform(*main);
+  if (main != program_.functions.end()) fixPlatform(*main);
   auto status = liftShardMaps(program_);
   if (status) status = verify(program_);
   if (!status) {
@@ -192,6 +178,7 @@ bool Parser::blockArguments(Block& block) {
     }
     if (!cursor_.expect(")")) return false;
   }
+  notePlatform(block.arguments, std::exchange(argumentAttributes_, {}));
   return cursor_.expect(":");
 }
 
@@ -244,6 +231,7 @@ bool Parser::op(std::vector<Op>& into) {
   Op& made = into.emplace_back();
   if (!lower(raw, made)) return false;
   for (const ArrayType& t : raw.resultTypes) made.results.push_back(newValue(t));
+  noteKnown(made);
   size_t next = 0;
   for (const Names& n : names) {
     const auto first = made.results.begin() + static_cast<int64_t>(next);
@@ -322,6 +310,8 @@ bool Parser::genericOp(RawOp& raw) {
 }
 
 bool Parser::genericRegions(RawOp& raw) {
+  if (raw.name == "stablehlo.case" && raw.operands.size() == 1 && known_.contains(raw.operands[0]))
+    return regionOfPlatform(raw);
   cursor_.take("(");
   do {
     if (!region(raw.regions.emplace_back())) return false;
@@ -341,7 +331,7 @@ Result<Program> importStableHlo(std::string_view text, const std::string& fileNa
                  .need = fmt::format("at most {} bytes", limits::kMaxTextBytes),
                  .have = fmt::format("{} bytes", text.size()),
                  .help = "split the program"});
-  return stablehlo::Parser(text, fileName).run();
+  return stablehlo::importForAnyPlatform(text, fileName);
 }
 
 }  // namespace smalti::interop

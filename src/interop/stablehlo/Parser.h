@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include "interop/stablehlo/Locations.h"
 #include "interop/stablehlo/Syntax.h"
@@ -38,8 +39,12 @@ bool canBeElementwise(std::string_view name);
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& fileName);
+  /// `platform`: of programs exported for several platforms the number of the one whose branches are read.
+  Parser(std::string_view text, const std::string& fileName, int64_t platform = 0);
   Result<Program> run();
+  /// After `run`: of how many platforms a program has branches; 0: of none.
+  int64_t platforms() const { return platforms_; }
+  int64_t numOps() const { return numOps_; }
 
  private:
   // ParserModule.cpp: module, functions, meshes.
@@ -58,6 +63,11 @@ class Parser {
   bool blockArguments(Block&);
   bool genericOp(RawOp&);
   bool genericRegions(RawOp&);
+  // Platforms.cpp: programs exported for several platforms.
+  void notePlatform(const std::vector<ValueId>& arguments, const std::vector<std::string>& attributes);
+  void noteKnown(const Op&);
+  bool regionOfPlatform(RawOp&);
+  void fixPlatform(Function& main);
 
   // PrettyOps.cpp: one form per family.
   bool prettyOp(RawOp&);
@@ -120,6 +130,14 @@ class Parser {
   std::vector<std::map<std::string, std::vector<ValueId>, std::less<>>> scopes_;
   int64_t numOps_ = 0;
   int depth_ = 0;
+  int64_t platform_, platforms_ = 0;
+  /// Values of the function that are the platform's number, or follow from it, and constants that may.
+  std::map<ValueId, int64_t> known_;
+  std::set<ValueId> isPlatform_;
+  std::vector<std::string> argumentAttributes_;  ///< of a function in generic form whose block has not been reached
 };
+
+/// Platforms.cpp: reads a module, whatever the number of platforms for which it was exported.
+Result<Program> importForAnyPlatform(std::string_view text, const std::string& fileName);
 
 }  // namespace smalti::interop::stablehlo

@@ -140,6 +140,8 @@ bool Parser::function() {
   Function f;
   function_ = &f;
   scopes_.assign(1, {});
+  known_.clear();
+  isPlatform_.clear();
   if (cursor_.takeWord("private") || cursor_.takeWord("nested"))
     f.isPrivate = true;
   else
@@ -153,6 +155,7 @@ bool Parser::function() {
     f.name = cursor_.suffixId();
   }
   if (!functionArguments(f) || !functionResults(f)) return false;
+  notePlatform(f.arguments, f.argumentAttributes);
   Entries ignored;
   if (cursor_.takeWord("attributes") && !syntax().dictionary(ignored)) return false;
   SourcePlace unused;
@@ -191,6 +194,8 @@ bool Parser::genericTopLevelOp() {
   Function f;
   function_ = &f;
   scopes_.assign(1, {});
+  known_.clear();
+  isPlatform_.clear();
   const Attr* functionType = find("function_type");
   if (!name || !functionType || functionType->kind != Attr::Kind::type ||
       functionType->type.kind != Type::Kind::function)
@@ -210,6 +215,7 @@ bool Parser::genericTopLevelOp() {
   };
   f.argumentAttributes = attributeTexts("arg_attrs", arguments.size());
   f.resultAttributes = attributeTexts("res_attrs", f.resultTypes.size());
+  argumentAttributes_ = f.argumentAttributes;
   Block body;
   if (!cursor_.expect("(") || !region(body) || !cursor_.expect(")")) return false;
   std::vector<ArrayType> blockTypes;

@@ -20,6 +20,7 @@ enum SdyCode : uint64_t {
   kDimension = 5,
   kSharding = 6,
   kShardings = 7,
+  kShardingRule = 10,  ///< how the dimensions of an op, such as a call of LAPACK, correspond: not read
   kShardingUnreduced = 15,  ///< with unreduced axes, which are summed
   kShardingsUnreduced = 16,
   kShardingReduced = 17,  ///< with unreduced axes and the op that reduces them
@@ -59,6 +60,10 @@ Frame frameOf(uint64_t code) {
 }  // namespace
 
 std::string AttributeText::sdyAttribute(Cursor& c, uint64_t code) {
+  if (code == kShardingRule) {
+    c.take(c.remaining(), "a sharding rule");
+    return "#sdy.op_sharding_rule<>";
+  }
   const Frame frame = frameOf(code);
   if (frame.before.empty()) return unknown(c, "an attribute of sdy", code);
   const std::string text = sdyBody(c, code);
