@@ -17,12 +17,25 @@ struct Functions {
   using Number = std::complex<Real>;
   struct Unary {
     std::string_view op;
-    Number (*f)(Number);
+    void (*run)(const Number* x, Number* to, int64_t n);
   };
   struct Binary {
     std::string_view op;
-    Number (*f)(Number, Number);
+    void (*run)(const Number* x, const Number* y, Number* to, int64_t n);
   };
+  /// The function as a loop into which it is inlined.
+  template <class F>
+  static constexpr Unary loop(std::string_view op, F) {
+    return {op, [](const Number* x, Number* to, int64_t n) {
+              for (int64_t i = 0; i < n; ++i) to[i] = F()(x[i]);
+            }};
+  }
+  template <class F>
+  static constexpr Binary pairs(std::string_view op, F) {
+    return {op, [](const Number* x, const Number* y, Number* to, int64_t n) {
+              for (int64_t i = 0; i < n; ++i) to[i] = F()(x[i], y[i]);
+            }};
+  }
   static constexpr Real kOne = 1;
   /// exp(x) - 1, accurate near 0.
   static Number expm1(Number x) {
@@ -40,35 +53,35 @@ struct Functions {
   static Number sign(Number x) { return x == Number(0) ? x : x / std::abs(x); }
 
   static constexpr Unary kUnary[] = {
-      {"acos", [](Number x) { return std::acos(x); }},
-      {"acosh", [](Number x) { return std::acosh(x); }},
-      {"asin", [](Number x) { return std::asin(x); }},
-      {"asinh", [](Number x) { return std::asinh(x); }},
-      {"atan", [](Number x) { return std::atan(x); }},
-      {"atanh", [](Number x) { return std::atanh(x); }},
-      {"cosh", [](Number x) { return std::cosh(x); }},
-      {"cosine", [](Number x) { return std::cos(x); }},
-      {"exponential", [](Number x) { return std::exp(x); }},
-      {"exponential_minus_one", expm1},
-      {"log", [](Number x) { return std::log(x); }},
-      {"log_plus_one", log1p},
-      {"logistic", [](Number x) { return kOne / (kOne + std::exp(-x)); }},
-      {"negate", [](Number x) { return -x; }},
-      {"rsqrt", [](Number x) { return kOne / std::sqrt(x); }},
-      {"sign", sign},
-      {"sine", [](Number x) { return std::sin(x); }},
-      {"sinh", [](Number x) { return std::sinh(x); }},
-      {"sqrt", [](Number x) { return std::sqrt(x); }},
-      {"square", [](Number x) { return multiply(x, x); }},
-      {"tan", [](Number x) { return std::tan(x); }},
-      {"tanh", [](Number x) { return std::tanh(x); }},
+      loop("acos", [](Number x) { return std::acos(x); }),
+      loop("acosh", [](Number x) { return std::acosh(x); }),
+      loop("asin", [](Number x) { return std::asin(x); }),
+      loop("asinh", [](Number x) { return std::asinh(x); }),
+      loop("atan", [](Number x) { return std::atan(x); }),
+      loop("atanh", [](Number x) { return std::atanh(x); }),
+      loop("cosh", [](Number x) { return std::cosh(x); }),
+      loop("cosine", [](Number x) { return std::cos(x); }),
+      loop("exponential", [](Number x) { return std::exp(x); }),
+      loop("exponential_minus_one", [](Number x) { return expm1(x); }),
+      loop("log", [](Number x) { return std::log(x); }),
+      loop("log_plus_one", [](Number x) { return log1p(x); }),
+      loop("logistic", [](Number x) { return kOne / (kOne + std::exp(-x)); }),
+      loop("negate", [](Number x) { return -x; }),
+      loop("rsqrt", [](Number x) { return kOne / std::sqrt(x); }),
+      loop("sign", [](Number x) { return sign(x); }),
+      loop("sine", [](Number x) { return std::sin(x); }),
+      loop("sinh", [](Number x) { return std::sinh(x); }),
+      loop("sqrt", [](Number x) { return std::sqrt(x); }),
+      loop("square", [](Number x) { return multiply(x, x); }),
+      loop("tan", [](Number x) { return std::tan(x); }),
+      loop("tanh", [](Number x) { return std::tanh(x); }),
   };
   static constexpr Binary kBinary[] = {
-      {"add", [](Number x, Number y) { return x + y; }},
-      {"divide", [](Number x, Number y) { return x / y; }},
-      {"multiply", multiply},
-      {"power", [](Number x, Number y) { return std::pow(x, y); }},
-      {"subtract", [](Number x, Number y) { return x - y; }},
+      pairs("add", [](Number x, Number y) { return x + y; }),
+      pairs("divide", [](Number x, Number y) { return x / y; }),
+      pairs("multiply", [](Number x, Number y) { return multiply(x, y); }),
+      pairs("power", [](Number x, Number y) { return std::pow(x, y); }),
+      pairs("subtract", [](Number x, Number y) { return x - y; }),
   };
 
   static PlainResults unary(PlainCall& call) {
@@ -78,7 +91,7 @@ struct Functions {
       if (row.op == call.op.name) {
         auto result = Array::allocate(call.results[0]);
         if (!result) return fail(std::move(result.error()));
-        std::transform(in.as<Number>(), in.as<Number>() + in.elements(), result->template as<Number>(), row.f);
+        row.run(in.as<Number>(), result->template as<Number>(), in.elements());
         return one(std::move(*result));
       }
     return fail(noEvaluation(call, in.dtype()));
@@ -99,8 +112,7 @@ struct Functions {
       if (row.op == call.op.name) {
         auto result = Array::allocate(call.results[0]);
         if (!result) return fail(std::move(result.error()));
-        std::transform(x.as<Number>(), x.as<Number>() + x.elements(), y.as<Number>(), result->template as<Number>(),
-                       row.f);
+        row.run(x.as<Number>(), y.as<Number>(), result->template as<Number>(), x.elements());
         return one(std::move(*result));
       }
     return fail(noEvaluation(call, x.dtype()));

@@ -7,9 +7,11 @@
 #include "eval/Reduce.h"
 #include "eval/Scratch.h"
 #include "eval/Shape.h"
+#include "ir/program/MatrixOrder.h"
 #include "plain/Moves.h"
 #include "plain/PlainEvaluators.h"
 #include "plain/RegionPlan.h"
+#include "plain/linear/Kernels.h"
 
 namespace smalti::plain {
 namespace {
@@ -94,6 +96,43 @@ Product sharedColumns(const ShareWork& share, int64_t rows, int64_t columns, int
   };
 }
 
+/// A product of f64 whose operands are batches of matrices in memory, by Eigen. False: it is another.
+bool multiplyAsDoubles(eval::Input lhs, eval::Input rhs, const eval::DotDims& dims, eval::Input acc, eval::Output to) {
+  if (lhs.dtype != DType::f64 || rhs.dtype != DType::f64 || to.dtype != DType::f64 || acc.dtype != DType::f64 ||
+      lhs.splat || rhs.splat)
+    return false;
+  const auto ofLhs = contractsLast(dims.lhsBatch, dims.lhsContracting, dims.lhsFree),
+             ofRhs = contractsLast(dims.rhsBatch, dims.rhsContracting, dims.rhsFree);
+  if (!ofLhs || !ofRhs) return false;
+  const auto sizeOf = [](eval::Dims shape, eval::Dims axes) {
+    int64_t size = 1;
+    for (const int64_t axis : axes) size *= shape[static_cast<size_t>(axis)];
+    return size;
+  };
+  const int64_t batch = sizeOf(lhs.shape, dims.lhsBatch), rows = sizeOf(lhs.shape, dims.lhsFree),
+                depth = sizeOf(lhs.shape, dims.lhsContracting), all = sizeOf(rhs.shape, dims.rhsFree),
+                columns = dims.columns < 0 ? all : dims.columns;
+  const auto numbers = [](const auto& array) { return reinterpret_cast<double*>(const_cast<std::byte*>(array.data)); };
+  const int64_t elements = batch * rows * columns;
+  if (acc.splat)
+    std::fill_n(numbers(to), elements, *numbers(acc));
+  else
+    std::copy_n(numbers(acc), elements, numbers(to));
+  if (depth == 0 || elements == 0) return true;
+  const int64_t rowOfLhs = *ofLhs ? depth : 1, columnOfRhs = *ofRhs ? depth : 1;
+  // In the pieces in which threads share it: then each is summed in the same order, whoever computes it.
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t row = 0; row < rows; row += kRowsOfAPiece)
+      for (int64_t column = 0; column < columns; column += kColumnsOfAPiece) {
+        const DenseMatrix left{numbers(lhs) + b * rows * depth + row * rowOfLhs, *ofLhs ? depth : rows, !*ofLhs};
+        const DenseMatrix right{numbers(rhs) + b * depth * all + (dims.firstColumn + column) * columnOfRhs,
+                                *ofRhs ? depth : all, *ofRhs};
+        multiplyDoubles()(left, right, numbers(to) + (b * rows + row) * columns + column, columns,
+                          std::min(kRowsOfAPiece, rows - row), depth, std::min(kColumnsOfAPiece, columns - column));
+      }
+  return true;
+}
+
 PlainResults dotGeneral(PlainCall& call) {
   if (call.operands[0].dtype() == DType::pred && call.operands[1].dtype() == DType::pred) return dotOfBools(call);
   const TypedOp op = call.typed();
@@ -119,6 +158,7 @@ PlainResults dotGeneral(PlainCall& call) {
     eval::DotDims part = dims;
     part.firstColumn = firstColumn;
     part.columns = columns;
+    if (multiplyAsDoubles(lhs, rhs, part, acc, to)) return true;
     return eval::dotGeneral(lhs, rhs, part, acc, to, dotNumerics(call), is_unsigned_integer(lhs.dtype),
                             is_unsigned_integer(rhs.dtype));
   };

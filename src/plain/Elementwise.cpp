@@ -182,9 +182,7 @@ PlainResults isFinite(PlainCall& call) {
 
 /// Whether the element's first bit is its sign, and larger numbers of the same sign have larger other bits, NaN the
 /// largest.
-bool isSignAndMagnitude(DType t) {
-  return t != DType::f4e2m1fn && t != DType::f8e4m3b11fnuz && t != DType::f8e8m0fnu;
-}
+bool isSignAndMagnitude(DType t) { return t != DType::f4e2m1fn && t != DType::f8e4m3b11fnuz && t != DType::f8e8m0fnu; }
 
 template <class Word>
 void orderWords(const Array& from, Array& to) {

@@ -31,6 +31,15 @@ void withFixedSize(size_t size, const F& f) {
   }
 }
 
+template <class T, size_t kCount>
+std::span<const T, kCount> spanOf(const std::vector<T>& all, std::integral_constant<size_t, kCount>) {
+  return std::span<const T, kCount>(all);
+}
+template <class T>
+std::span<const T> spanOf(const std::vector<T>& all, size_t) {
+  return all;
+}
+
 bool contains(std::span<const int64_t> dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
 
 /// The dimension numbers of both ops by common names: gather's result corresponds to scatter's updates.
@@ -45,7 +54,7 @@ class Windows {
   };
 
   Windows(const Numbers& numbers, const Shape& operand, const Array& indices, const Shape& batched)
-      : numbers_(numbers), indices_(indices), start_(operand.size()) {
+      : numbers_(numbers), indices_(indices) {
     const Shape operandStrides = rowMajorStrides(operand), batchedStrides = rowMajorStrides(batched);
     size_t next = 0;
     for (int64_t d = 0; d < static_cast<int64_t>(operand.size()); ++d)
@@ -72,18 +81,6 @@ class Windows {
   Shape inOperand, inBatched;  ///< strides of a window's dims in both arrays
   Shape operandDims;           ///< dims of the operand that windows have
 
-  /// Start of the current window in the operand, from the indices.
-  const Shape& start() {
-    for (size_t i = 0; i < numbers_.map.size(); ++i)
-      start_[numbers_.map[i]] = index(position_ + static_cast<int64_t>(i) * indexStep_);
-    for (size_t i = 0; i < numbers_.operandBatching.size(); ++i) {
-      const int64_t d = numbers_.indicesBatching[i];
-      start_[numbers_.operandBatching[i]] = at_[d - (d > numbers_.indexVectorDim ? 1 : 0)];
-    }
-    return start_;
-  }
-  /// Start of the current window in the result or updates, in elements.
-  int64_t offset() const { return offset_; }
   bool empty() const { return num_elements(batch_) == 0 || num_elements(shape) == 0; }
   /// Whether windows are contiguous in both arrays.
   bool contiguous() const {
@@ -92,45 +89,35 @@ class Windows {
       if (shape[d] != 1 && (inOperand[d] != stride || inBatched[d] != stride)) return false;
     return true;
   }
-  bool next() {
-    for (size_t d = batch_.size(); d-- > 0;) {
-      offset_ += batchStrides_[d];
-      position_ += indicesStrides_[d];
-      if (++at_[d] < batch_[d]) return true;
-      offset_ -= batch_[d] * batchStrides_[d];
-      position_ -= batch_[d] * indicesStrides_[d];
-      at_[d] = 0;
-    }
-    return false;
-  }
 
-  /// Calls `visit` with each window's start in the operand and in the updates. A window that is not wholly inside the
-  /// operand is left out, as XLA does.
-  template <class Visit>
-  void forEachInside(const Shape& operand, const Visit& visit) {
+  /// Calls `visit` with each window's start in the operand and in the result or updates, in elements. Starts are
+  /// clamped so that windows are inside the operand, or windows that are not wholly inside are left out, as XLA does.
+  enum class Outside { clamp, leaveOut };
+  template <Outside kOutside, class Visit>
+  void forEach(const Shape& operand, const Visit& visit) {
     const Shape strides = rowMajorStrides(operand);
     Shape last = operand;
     for (int64_t& l : last) --l;
     for (size_t w = 0; w < shape.size(); ++w) last[operandDims[w]] -= shape[w] - 1;
     if (std::ranges::any_of(last, [](int64_t l) { return l < 0; })) return;
-    if (const auto starts = list()) {
-      int64_t from = 0;
-      for (const int32_t index : starts->indices) {
-        if (index >= 0 && index <= last[starts->dim]) visit(index * strides[starts->dim], from);
-        from += starts->stride;
-      }
-      return;
-    }
-    do {
-      const Shape& at = start();
-      int64_t first = 0;
-      bool isInside = true;
-      for (size_t d = 0; d < at.size(); ++d) {
-        isInside = isInside && at[d] >= 0 && at[d] <= last[d];
-        if (isInside) first += at[d] * strides[d];
-      }
-      if (isInside) visit(first, offset());
-    } while (next());
+    std::vector<Term> terms;
+    for (const int64_t d : numbers_.map) terms.push_back({last[d], strides[d]});
+    const auto rows = [&](const auto& index, const auto count) {
+      do {
+        Row row = nextRow(strides);
+        for (; row.count > 0; --row.count, row.advance())
+          if (const auto first = firstOf<kOutside>(row, spanOf(terms, count), index)) visit(*first, row.offset);
+      } while (next());
+    };
+    const auto byCount = [&](const auto& index) {
+      if (terms.size() == 1) return rows(index, std::integral_constant<size_t, 1>());
+      if (terms.size() == 2) return rows(index, std::integral_constant<size_t, 2>());
+      rows(index, terms.size());
+    };
+    if (indices_.dtype() == DType::i32)
+      byCount([from = indices_.as<int32_t>()](int64_t element) -> int64_t { return from[element]; });
+    else
+      byCount([this](int64_t element) { return indexAt(indices_, element); });
   }
   /// Calls `visit` with each element's distance from the window's start in the operand and in the updates.
   template <class Visit>
@@ -146,37 +133,74 @@ class Windows {
     } while (advance(index, shape));
   }
 
-  /// One window for each entry of a list of i32, its start along one dimension, as in `take`.
-  struct List {
-    std::span<const int32_t> indices;
-    int64_t dim = 0;     ///< of the operand
-    int64_t stride = 0;  ///< of the result or updates, from one window to the next
+ private:
+  /// One entry of an index vector: the largest start of a window that is inside, and what it counts in elements.
+  struct Term {
+    int64_t last, stride;
   };
-  std::optional<List> list() const {
-    if (batch_.size() != 1 || numbers_.map.size() != 1 || !numbers_.operandBatching.empty() ||
-        indices_.dtype() != DType::i32 || indices_.elements() != batch_[0])
-      return std::nullopt;
-    return List{{indices_.as<int32_t>(), static_cast<size_t>(batch_[0])}, numbers_.map[0], batchStrides_[0]};
+  /// Windows along the last dimension of the batch.
+  struct Row {
+    int64_t count = 1;
+    int64_t first = 0, firstStep = 0;        ///< in the operand, as far as batching dimensions say it
+    int64_t position = 0, positionStep = 0;  ///< of the index vector
+    int64_t offset = 0, offsetStep = 0;      ///< in the result or updates
+    void advance() { first += firstStep, position += positionStep, offset += offsetStep; }
+  };
+
+  Row nextRow(const Shape& operandStrides) const {
+    Row row{.position = position_, .offset = offset_};
+    const size_t inner = batch_.size() - 1;  // none if there is no batch
+    for (size_t i = 0; i < numbers_.operandBatching.size(); ++i) {
+      const int64_t d = numbers_.indicesBatching[i], stride = operandStrides[numbers_.operandBatching[i]];
+      const auto at = static_cast<size_t>(d - (d > numbers_.indexVectorDim ? 1 : 0));
+      (at == inner ? row.firstStep : row.first) += at == inner ? stride : at_[at] * stride;
+    }
+    if (batch_.empty()) return row;
+    row.count = batch_[inner];
+    row.positionStep = indicesStrides_[inner];
+    row.offsetStep = batchStrides_[inner];
+    return row;
   }
 
- private:
-  int64_t index(int64_t element) const {
-    return indices_.dtype() == DType::i32 ? indices_.as<int32_t>()[element] : indexAt(indices_, element);
+  template <Outside kOutside, class Index, size_t kCount>
+  std::optional<int64_t> firstOf(const Row& row, std::span<const Term, kCount> terms, const Index& index) const {
+    int64_t first = row.first;
+    for (size_t i = 0; i < terms.size(); ++i) {
+      int64_t start = index(row.position + static_cast<int64_t>(i) * indexStep_);
+      if constexpr (kOutside == Outside::clamp)
+        start = std::clamp<int64_t>(start, 0, terms[i].last);
+      else if (start < 0 || start > terms[i].last)
+        return std::nullopt;
+      first += start * terms[i].stride;
+    }
+    return first;
+  }
+
+  /// The next row.
+  bool next() {
+    for (size_t d = batch_.size() < 2 ? 0 : batch_.size() - 1; d-- > 0;) {
+      offset_ += batchStrides_[d];
+      position_ += indicesStrides_[d];
+      if (++at_[d] < batch_[d]) return true;
+      offset_ -= batch_[d] * batchStrides_[d];
+      position_ -= batch_[d] * indicesStrides_[d];
+      at_[d] = 0;
+    }
+    return false;
   }
 
   Numbers numbers_;
   const Array& indices_;
-  Shape batch_, batchStrides_, at_, start_;
+  Shape batch_, batchStrides_, at_;
   Shape indicesStrides_;               ///< of the batch's dimensions
   int64_t indexStep_ = 0;              ///< from one entry of an index vector to the next
-  int64_t position_ = 0, offset_ = 0;  ///< of the current window
+  int64_t position_ = 0, offset_ = 0;  ///< of the current row's first window
 };
 
 /// Starts are clamped so that windows are inside the operand.
 PlainResults gather(PlainCall& call) {
   const Array& operand = call.operands[0];
   const TypedOp op = call.typed();
-  const auto sizes = op.integers("slice_sizes");
   auto result = Array::allocate(call.results[0]);
   if (!result) return fail(std::move(result.error()));
   Windows windows({.windowDims = op.integers("offset_dims"),
@@ -186,34 +210,20 @@ PlainResults gather(PlainCall& call) {
                    .map = op.integers("start_index_map"),
                    .indexVectorDim = op.integer("index_vector_dim")},
                   operand.shape(), call.operands[1], result->shape());
-  const Shape strides = rowMajorStrides(operand.shape());
-  const int bytes = storage_bytes(operand.dtype());
+  const int64_t bytes = storage_bytes(operand.dtype());
   if (windows.empty() || operand.elements() == 0) return one(std::move(*result));
-  const bool inOnePiece = windows.contiguous();
-  const auto windowBytes = static_cast<size_t>(num_elements(windows.shape) * bytes);
-  if (const auto list = windows.list(); list && inOnePiece) {
-    const int64_t last = operand.shape()[list->dim] - sizes[list->dim], stride = strides[list->dim] * bytes;
-    std::byte* target = result->data();
-    withFixedSize(windowBytes, [&](const auto size) {
-      for (const int32_t index : list->indices) {
-        std::memcpy(target, operand.data() + std::clamp<int64_t>(index, 0, last) * stride, size);
-        target += list->stride * bytes;
-      }
+  if (windows.contiguous()) {
+    withFixedSize(static_cast<size_t>(num_elements(windows.shape) * bytes), [&](const auto size) {
+      windows.forEach<Windows::Outside::clamp>(operand.shape(), [&](int64_t from, int64_t to) {
+        std::memcpy(result->data() + to * bytes, operand.data() + from * bytes, size);
+      });
     });
     return one(std::move(*result));
   }
-  do {
-    const Shape& start = windows.start();
-    int64_t from = 0;
-    for (size_t d = 0; d < start.size(); ++d)
-      from += std::clamp<int64_t>(start[d], 0, operand.shape()[d] - sizes[d]) * strides[d];
-    const std::byte* source = operand.data() + from * bytes;
-    std::byte* target = result->data() + windows.offset() * bytes;
-    if (inOnePiece)
-      std::memcpy(target, source, windowBytes);
-    else
-      eval::copyStrided(source, windows.inOperand, target, windows.inBatched, windows.shape, bytes);
-  } while (windows.next());
+  windows.forEach<Windows::Outside::clamp>(operand.shape(), [&](int64_t from, int64_t to) {
+    eval::copyStrided(operand.data() + from * bytes, windows.inOperand, result->data() + to * bytes, windows.inBatched,
+                      windows.shape, bytes);
+  });
   return one(std::move(*result));
 }
 
@@ -224,7 +234,8 @@ bool updatesElements(const Op& op, Windows& windows, Array& result, const Array&
   return eval::withScalarReduction(*kind, result.dtype(), [&]<class T>(T, const auto& combine) {
     T* to = result.as<T>();
     const T* from = updates.as<T>();
-    windows.forEachInside(result.shape(), [&](int64_t at, int64_t update) { to[at] = combine(to[at], from[update]); });
+    windows.forEach<Windows::Outside::leaveOut>(
+        result.shape(), [&](int64_t at, int64_t update) { to[at] = combine(to[at], from[update]); });
   });
 }
 /// Updates one window after the other, if the region is a list of kernels; says whether that was all of the scatter.
@@ -244,7 +255,7 @@ bool updatesWindows(const PlainCall& call, Windows& windows, std::vector<Array>&
     plan->run(arguments, updated, count);
   };
   const bool inOnePiece = windows.contiguous();
-  windows.forEachInside(results[0].shape(), [&](int64_t first, int64_t from) {
+  windows.forEach<Windows::Outside::leaveOut>(results[0].shape(), [&](int64_t first, int64_t from) {
     if (inOnePiece) return update(first, from, num_elements(windows.shape));
     windows.forEachElement(
         [&](int64_t inOperand, int64_t inBatched) { update(first + inOperand, from + inBatched, 1); });
@@ -257,7 +268,7 @@ bool copiesWindows(const Op& op, Windows& windows, std::vector<Array>& results, 
   const Block& region = op.regions[0];
   const std::span<const ValueId> ofUpdates = std::span(region.arguments).subspan(results.size());
   if (region.ops.size() != 1 || !std::ranges::equal(region.ops[0].operands, ofUpdates) || windows.empty()) return false;
-  windows.forEachInside(results[0].shape(), [&](int64_t first, int64_t from) {
+  windows.forEach<Windows::Outside::leaveOut>(results[0].shape(), [&](int64_t first, int64_t from) {
     for (size_t i = 0; i < results.size(); ++i) {
       const int bytes = storage_bytes(results[i].dtype());
       eval::copyStrided(updates[i].data() + from * bytes, windows.inBatched, results[i].data() + first * bytes,
@@ -270,7 +281,7 @@ bool copiesWindows(const Op& op, Windows& windows, std::vector<Array>& results, 
 UpdateRounds updateRounds(Windows& windows, const Shape& operand) {
   if (windows.empty()) return UpdateRounds(0);
   UpdateRounds rounds(num_elements(operand));
-  windows.forEachInside(operand, [&](int64_t first, int64_t from) {
+  windows.forEach<Windows::Outside::leaveOut>(operand, [&](int64_t first, int64_t from) {
     windows.forEachElement(
         [&](int64_t inOperand, int64_t inBatched) { rounds.add({from + inBatched, first + inOperand}); });
   });

@@ -66,6 +66,22 @@ int KernelList::Builder::binary(std::string_view kernel, DType operands, int a, 
   return step({.kind = Step::Kind::binary, .binary = found, .operands = {a, b}, .operandCount = 2}, result);
 }
 
+int KernelList::Builder::select(int condition, int yes, int no, DType result) {
+  return step({.kind = Step::Kind::select, .operands = {condition, yes, no}, .operandCount = 3}, result);
+}
+
+/// Zeros of either sign, and NaN, are their own sign.
+int KernelList::Builder::sign(DType t, int x) {
+  const std::string_view above = is_float(t)            ? "arith.cmpf.ogt"
+                                 : is_signed_integer(t) ? "arith.cmpi.sgt"
+                                                        : "arith.cmpi.ugt";
+  const int zero = constant(t, 0), isAbove = binary(above, t, x, zero, DType::pred);
+  if (isAbove < 0) return -1;
+  if (is_unsigned_integer(t)) return select(isAbove, constant(t, 1), x, t);
+  const int isBelow = binary(above, t, zero, x, DType::pred);
+  return select(isAbove, constant(t, 1), select(isBelow, constant(t, -1), x, t), t);
+}
+
 int KernelList::Builder::unary(eval::UnaryKernel kernel, int a, DType result) {
   return kernel ? step({.kind = Step::Kind::unary, .unary = kernel, .operands = {a}}, result) : -1;
 }
@@ -78,9 +94,9 @@ int KernelList::Builder::resultOf(const Op& op) {
   if (keepsElements(function_, op)) return operand(0);
   const std::string_view name = op.name;
   const size_t n = op.operands.size();
-  if (name == "select" && n == 3)
-    return step({.kind = Step::Kind::select, .operands = {operand(0), operand(1), operand(2)}, .operandCount = 3},
-                result);
+  if (name == "select" && n == 3) return select(operand(0), operand(1), operand(2), result);
+  if (name == "sign") return sign(t, operand(0));
+  if (name == "is_finite") return unary(eval::findUnary("math.isfinite", t), operand(0), result);
   if (name == "clamp" && n == 3) {
     const int low = binary(kernelOpName("maximum", t), t, operand(1), operand(0), result);
     return low < 0 ? -1 : binary(kernelOpName("minimum", t), t, low, operand(2), result);

@@ -88,6 +88,8 @@ class KernelList::Builder {
   int resultOf(const Op&);
   int binary(std::string_view kernel, DType operands, int a, int b, DType result);
   int unary(eval::UnaryKernel kernel, int a, DType result);
+  int select(int condition, int yes, int no, DType result);
+  int sign(DType, int x);
   void placeBuffers();
 
   const Function& function_;

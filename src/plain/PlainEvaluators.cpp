@@ -17,7 +17,7 @@ PlainEvaluator findEvaluator(std::string_view op) {
     for (const auto table :
          {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators(), indexedEvaluators(), sortEvaluators(),
           windowEvaluators(), convolutionEvaluators(), linearEvaluators(), complexEvaluators(), fourierEvaluators(),
-          randomEvaluators(), factorEvaluators(), eighEvaluators()})
+          randomEvaluators(), factorEvaluators(), eighEvaluators(), specialFunctionEvaluators()})
       for (const EvaluatorRow& row : table) all.emplace(row.op, row.evaluate);
     return all;
   }();

@@ -63,6 +63,7 @@ std::span<const EvaluatorRow> fourierEvaluators();
 std::span<const EvaluatorRow> randomEvaluators();
 std::span<const EvaluatorRow> factorEvaluators();
 std::span<const EvaluatorRow> eighEvaluators();
+std::span<const EvaluatorRow> specialFunctionEvaluators();
 
 /// Runs a block of scalar ops on whole arrays of `shape` at once: every scalar stands for one element of each. So do
 /// the functions that it calls; `verify` has checked that calls end.

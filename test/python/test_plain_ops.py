@@ -353,6 +353,15 @@ CASES |= {f"{impl}_keys": (lambda seed, impl=impl: [jax.random.uniform(k, (9, 5)
 for name in ["acos", "asin", "atan", "atanh", "sinh", "cosh", "asinh", "erfc", "erf", "square"]:
     CASES[f"chlo_{name}"] = CASES[f"{name}_decomposed"] = (getattr(lax, name), (jnp.tanh(X),), 2e-6)
 CASES |= {
+    "chlo_lgamma": (lax.lgamma, (jnp.concatenate([X.ravel() * 5, SPECIAL, jnp.arange(-3.0, 9)]),), 2e-5),
+    "chlo_digamma": (lax.digamma, (jnp.concatenate([X.ravel() * 5, SPECIAL[SPECIAL > -1e3], jnp.arange(-3.0, 9) + 0.25]),), 2e-5),
+    "chlo_bessel_i1e": (lax.bessel_i1e, (jnp.concatenate([X.ravel(), SPECIAL, jnp.linspace(-200, 200, 99)]),), 1e-5),
+    "chlo_next_after": (lambda x, y: (lax.nextafter(x, y), lax.nextafter(x, -x), lax.nextafter(x.astype(jnp.bfloat16), y.astype(jnp.bfloat16))),
+                        (SPECIAL, jnp.roll(SPECIAL, 1)), 0),
+    "chlo_zeta": (lax.zeta, (jnp.linspace(1.1, 20, 40), jnp.linspace(0.1, 30, 40)), 2e-5),
+    "chlo_polygamma": (lax.polygamma, (jnp.arange(1.0, 9), jnp.linspace(0.3, 9, 8)), 5e-5),
+    "chlo_truncated_normal": (lambda s: jax.random.truncated_normal(jax.random.wrap_key_data(s), -2.0, 2.0, (40,)), (jnp.array([1, 2], jnp.uint32),), 1e-5),
+    "chlo_poisson": (lambda s: jax.random.poisson(jax.random.wrap_key_data(s), jnp.arange(1.0, 30)), (jnp.array([1, 2], jnp.uint32),), 0),
     "chlo_erf_inv": (lax.erf_inv, (jnp.linspace(-1, 1, 4001),), 2e-6),
     "erf_inv_outside": (lax.erf_inv, (SPECIAL,), 0),
     "normal": (lambda: jax.random.normal(jax.random.PRNGKey(3), (40,)), (), 1e-5),

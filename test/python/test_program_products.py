@@ -58,6 +58,30 @@ def test_products_agree_with_jax(form, operands, result):
         assert module.compile(target="cpu", threads=threads)(x, y)[0].tobytes() == one.tobytes(), threads
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_products_of_doubles_agree_with_numpy(form):
+    left, right, dimensions = FORMS[form]
+    with jax.enable_x64(True):
+        x, y = random(left, np.float64), random(right, np.float64, 1)
+        module = exported(dot(dimensions, np.float64), x, y)
+        one = module.compile(target="cpu", threads=1)(x, y)[0]
+        want = np.asarray(dot(dimensions, np.float64)(x, y))
+        np.testing.assert_allclose(one, want, rtol=0, atol=1e-13 * np.abs(want).max(initial=0))
+        for threads in (2, 3):
+            assert module.compile(target="cpu", threads=threads)(x, y)[0].tobytes() == one.tobytes(), threads
+
+
+def test_sums_of_doubles_do_not_depend_on_threads():
+    with jax.enable_x64(True):
+        x, y = random((700, 3000), np.float64), random((3000, 1300), np.float64, 1)
+        for f in (lambda x, y: x @ y, lambda x, y: x[:100] @ y):
+            module = exported(f, x, y)
+            one = module.compile(target="cpu", threads=1)(x, y)[0]
+            np.testing.assert_allclose(one, f(x, y), rtol=0, atol=1e-10)
+            for threads in (2, 3, 5):
+                assert module.compile(target="cpu", threads=threads)(x, y)[0].tobytes() == one.tobytes(), threads
+
+
 def test_products_of_transposed_arrays():
     x, y = random((300, 200), F32), random((400, 300), F32, 1)
     f = lambda x, y: (x.T @ y.T, (x @ x.T).T @ y.T)  # noqa: E731

@@ -211,11 +211,12 @@ def test_programs_for_several_platforms():
 
 
 def test_what_only_exports_write_out():
-    text = jax.jit(lax.lgamma).trace(np.ones(3, np.float32)).lower(lowering_platforms=("tpu",)).as_text()
+    x, w, sizes = np.ones((8, 4), np.float32), np.ones((2, 4, 3), np.float32), np.array([3, 5], np.int32)
+    text = jax.jit(lax.ragged_dot).trace(x, w, sizes).lower(lowering_platforms=("tpu",)).as_text()
     with pytest.raises(smalti.Error) as refused:
         smalti.parse(text)
     assert refused.value.diagnostic.help == "export the function with jax.export, which writes it as ops of StableHLO"
-    same(lax.lgamma, np.array([0.5, 1.5, 7.0], np.float32), rtol=1e-5)
+    same(lax.ragged_dot, x, w, sizes, rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["int2", "int4", "uint4", "float4_e2m1fn", "float8_e8m0fnu", "float8_e4m3b11fnuz", "float8_e4m3fn"])
@@ -256,3 +257,52 @@ def test_programs_for_several_platforms_run_as_for_a_tpu(platforms, form):
         module = smalti.parse(made.mlir_module() if form == "text" else made.mlir_module_serialized)
         for got, want in zip(module.run(argument, target="cpu"), jax.tree.leaves(jax.jit(f)(argument)), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
+def test_what_nothing_uses_is_not_computed():
+    """Text, since JAX removes most of it: a product, a call and a loop without end."""
+    text = """module @m {
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %d = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<8xf32>, tensor<8xf32>) -> tensor<f32>
+    %c = call @other(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %e = stablehlo.add %c, %c : tensor<8xf32>
+    %r = stablehlo.add %x, %x : tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+  func.func private @other(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = stablehlo.while(%a = %x) : tensor<8xf32>
+    cond {
+      %t = stablehlo.constant dense<true> : tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      stablehlo.return %a : tensor<8xf32>
+    }
+    return %0 : tensor<8xf32>
+  }
+}"""
+    x = np.arange(8, dtype=np.float32)
+    assert smalti.parse(text).run(x, target="cpu")[0].tolist() == (2 * x).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint16", "int64", "float32", "bfloat16", "float16", "float64", "int4"])
+def test_signs_and_quotients_that_round_down(dtype):
+    with jax.enable_x64(True):
+        x = np.array([0, 1, 2, 3, 7, 127] if dtype[0] == "u" else [-8, -7, -1, 0, 1, 2, 7]).astype(dtype)
+        if dtype not in ("int4",) and "float" in dtype:
+            x = np.concatenate([x, np.array([-0.0, np.nan, np.inf, -np.inf]).astype(dtype)])
+        for got, want in zip(exported(lambda x: (lax.sign(x), lax.sign(x) + x), x).run(x, target="cpu"), (lax.sign(x), lax.sign(x) + x), strict=True):
+            np.testing.assert_array_equal(got.astype(np.float64), np.asarray(want).astype(np.float64))
+            np.testing.assert_array_equal(np.signbit(got.astype(np.float64)), np.signbit(np.asarray(want).astype(np.float64)))
+        if "float" not in dtype and dtype != "int4":
+            same(lambda x: (x // 3, x % 3, x // jnp.asarray(-3).astype(x.dtype) if dtype[0] != "u" else x), x)
+
+
+@pytest.mark.parametrize("shape,axis", [((7, 9), 0), ((7, 9), 1), ((4, 1, 5), 2), ((3, 4, 5), 1), ((6,), 0)])
+def test_elements_taken_along_axes(shape, axis):
+    r = np.random.default_rng(0)
+    x = r.normal(size=shape).astype(np.float32)
+    index = r.integers(-shape[axis], shape[axis], shape).astype(np.int32)
+    same(lambda x, i: jnp.take_along_axis(x, i, axis), x, index)
+    same(lambda x, i: jnp.take_along_axis(x, i, axis, mode="clip"), x, index * 3)
+    same(lambda x, i: jnp.put_along_axis(x, abs(i) % shape[axis], 7.0, axis, inplace=False), x, index)
+    same(lambda x, i: x.at[i[:2, ..., None][..., 0] % shape[0]].add(1.0, mode="drop"), x, index)

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,31 @@ bool hasMesh(const std::vector<Op>& ops) {
            std::ranges::any_of(op.regions, [](const Block& block) { return hasMesh(block.ops); });
   });
 }
+
+/// Whether the op does more than compute its results: calls a kernel, whose findings count, or meets other devices.
+class Effects {
+ public:
+  explicit Effects(const Program& program) : program_(program) {}
+
+  bool has(const Op& op) {
+    if (op.name == "kernel_call" || plain::findCollective(op.name)) return true;
+    if (op.name == "call" && has(op.callee)) return true;
+    return std::ranges::any_of(op.regions, [&](const Block& block) { return has(block.ops); });
+  }
+
+ private:
+  bool has(const std::vector<Op>& ops) {
+    return std::ranges::any_of(ops, [&](const Op& op) { return has(op); });
+  }
+  bool has(const std::string& function) {
+    const auto [found, isNew] = ofFunction_.try_emplace(function, false);  // calls do not recur
+    if (isNew) found->second = has(program_.find(function)->ops);
+    return found->second;
+  }
+
+  const Program& program_;
+  std::map<std::string, bool> ofFunction_;
+};
 
 /// The kernel that main calls with its arguments in order and whose results it returns in order; -1: main is more.
 int soleKernelOf(const Program& program) {
@@ -106,10 +132,13 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
   const bool meshes = std::ranges::any_of(program->functions, [](const Function& f) { return hasMesh(f.ops); });
   std::vector<bool> follow;
   for (const KernelPackage& kernel : program->kernels) follow.push_back(meshes && resultsFollowFromOperands(kernel));
+  Effects effects(*program);
   for (const Function& f : program->functions) {
     compiled->functions.emplace(f.name, &f);
     compiled->plans.add(*program, f, f.ops, follow);
-    compiled->steps.add(f, [&](const Op& op) { return compiled->plans.isComputedOnce(op); });
+    compiled->steps.add(
+        f, [&](const Op& op) { return compiled->plans.isComputedOnce(op); },
+        [&](const Op& op) { return effects.has(op); });
   }
   compiled->numerics = options.contract.numerics;
   if (target.productsAsKernels && compiled->numerics == Numerics::f32 && options.contract.checks.empty())

@@ -1,6 +1,7 @@
 #include "driver/program/ElementwiseGroups.h"
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -37,8 +38,9 @@ std::optional<Repetition> repetition(const TypedOp& op) {
 
 class Grouping {
  public:
-  Grouping(const Function& function, const std::vector<Op>& ops, const std::function<bool(const Op&)>& key)
-      : function_(function), ops_(ops), key_(key) {}
+  Grouping(const Function& function, const std::vector<Op>& ops, const std::function<bool(const Op&)>& key,
+           const std::function<bool(const Op&)>& hasEffects)
+      : function_(function), ops_(ops), key_(key), hasEffects_(hasEffects) {}
 
   std::vector<StepOps> run() {
     for (const Op& op : ops_) place(op);
@@ -147,9 +149,8 @@ class Grouping {
         steps.push_back({&op, std::move(group), std::move(operands)});
         continue;
       }
-      const bool mayBeLeftOut =
-          op.results.size() == 1 && (repeated_.contains(op.results[0]) || transposed_.contains(op.results[0]));
-      if (mayBeLeftOut && !needed.contains(op.results[0])) continue;
+      const bool isNeeded = std::ranges::any_of(op.results, [&](ValueId v) { return needed.contains(v); });
+      if (!isNeeded && op.name != "return" && !hasEffects_(op)) continue;
       StepOps step{&op, nullptr, op.operands};
       if (op.name == "dot_general") readBeforeTranspose(step);
       needed.insert(step.operands.begin(), step.operands.end());
@@ -176,7 +177,14 @@ class Grouping {
     auto group = std::make_shared<ElementwiseGroup>();
     group->elements = type(unit.ops[0]->results[0]).elements();
     plain::KernelList::Builder builder(function_);
+    std::unordered_set<ValueId> usedInside;
+    const auto isUsed = [&](const Op* op) {
+      return needed.contains(op->results[0]) || usedInside.contains(op->results[0]);
+    };
+    for (const Op* op : unit.ops | std::views::reverse)
+      if (isUsed(op)) usedInside.insert(op->operands.begin(), op->operands.end());
     for (const Op* op : unit.ops) {
+      if (!isUsed(op)) continue;
       for (const ValueId v : op->operands)
         if (!builder.knows(v)) addOperand(v, *group, builder);
       builder.add(*op);
@@ -202,7 +210,7 @@ class Grouping {
 
   const Function& function_;
   const std::vector<Op>& ops_;
-  const std::function<bool(const Op&)>& key_;
+  const std::function<bool(const Op&)>&key_, &hasEffects_;
   std::vector<Unit> units_;
   std::vector<Open> open_;  ///< groups that the next ops may join
   std::unordered_map<ValueId, const Op*> repeated_, transposed_;
@@ -211,8 +219,9 @@ class Grouping {
 }  // namespace
 
 std::vector<StepOps> groupElementwise(const Function& function, const std::vector<Op>& ops,
-                                      const std::function<bool(const Op&)>& key) {
-  return Grouping(function, ops, key).run();
+                                      const std::function<bool(const Op&)>& key,
+                                      const std::function<bool(const Op&)>& hasEffects) {
+  return Grouping(function, ops, key, hasEffects).run();
 }
 
 plain::PlainResults ElementwiseGroup::run(std::vector<Array>& arrays, std::span<const ArrayType> types,

@@ -36,8 +36,10 @@ struct StepOps {
 };
 
 /// The steps of a block in an order in which they can run. Ops with another answer of `key` are not grouped together.
-/// Ops that nothing needs any more, since all groups and products that read them contain them, are left out.
+/// Ops whose results nothing needs, as when all groups and products that read them contain them, are left out unless
+/// they have effects.
 std::vector<StepOps> groupElementwise(const Function&, const std::vector<Op>& ops,
-                                      const std::function<bool(const Op&)>& key);
+                                      const std::function<bool(const Op&)>& key,
+                                      const std::function<bool(const Op&)>& hasEffects);
 
 }  // namespace smalti::driver

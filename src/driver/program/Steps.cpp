@@ -20,12 +20,14 @@ void Step::multiplyWith(std::shared_ptr<const ProgramProduct> by) {
   if (product) run = &ProgramRunner::runProduct;
 }
 
-void ProgramSteps::add(const Function& f, const IsComputedOnce& once) { add(f, f.arguments, f.ops, once); }
+void ProgramSteps::add(const Function& f, const OfOp& once, const OfOp& hasEffects) {
+  add(f, f.arguments, f.ops, once, hasEffects);
+}
 
-void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const std::vector<Op>& ops,
-                       const IsComputedOnce& once) {
+void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const std::vector<Op>& ops, const OfOp& once,
+                       const OfOp& hasEffects) {
   if (ops.empty()) return;
-  const std::vector<StepOps> units = groupElementwise(f, ops, once);
+  const std::vector<StepOps> units = groupElementwise(f, ops, once, hasEffects);
   std::unordered_map<ValueId, size_t> lastUse;  // by unit
   // Values that are never used die at the first step: kept, they would be second references to what others may
   // overwrite.
@@ -76,7 +78,7 @@ void ProgramSteps::add(const Function& f, const std::vector<ValueId>& own, const
         const std::unordered_set<ValueId> used = valuesUsedBy(block.ops);
         std::ranges::copy_if(dying[u], std::back_inserter(ofBlock), [&](ValueId v) { return used.contains(v); });
       }
-      add(f, ofBlock, block.ops, once);
+      add(f, ofBlock, block.ops, once, hasEffects);
     }
   }
 }

@@ -42,15 +42,17 @@ struct Step {
 /// The steps of a Program, by the list of ops of a block.
 class ProgramSteps {
  public:
-  using IsComputedOnce = std::function<bool(const Op&)>;
-  /// Adds the steps of a function, and of the regions of its ops.
-  void add(const Function&, const IsComputedOnce&);
+  using OfOp = std::function<bool(const Op&)>;
+  /// Adds the steps of a function, and of the regions of its ops, except ops whose results nothing uses and that have
+  /// no effects. `once`: whether one device computes the op for all.
+  void add(const Function&, const OfOp& once, const OfOp& hasEffects);
   const std::vector<Step>& of(const std::vector<Op>& ops) const { return ofBlock_.at(&ops); }
   std::vector<Step>& of(const std::vector<Op>& ops) { return ofBlock_.at(&ops); }
 
  private:
   /// `own`: the values that a block may give up, its arguments and, of a branch, others that die with it.
-  void add(const Function&, const std::vector<ValueId>& own, const std::vector<Op>& ops, const IsComputedOnce&);
+  void add(const Function&, const std::vector<ValueId>& own, const std::vector<Op>& ops, const OfOp& once,
+           const OfOp& hasEffects);
 
   std::unordered_map<const std::vector<Op>*, std::vector<Step>> ofBlock_;
 };

@@ -62,9 +62,9 @@ constexpr std::array kOwnScalars{Scalar{0, "i1"},          Scalar{2, "bf16"},   
                                  Scalar{14, "i64"},        Scalar{15, "ui4"},        Scalar{16, "ui8"},
                                  Scalar{17, "ui16"},       Scalar{18, "ui32"},       Scalar{19, "ui64"},
                                  Scalar{27, "f8E4M3FNUZ"}, Scalar{28, "f8E5M2FNUZ"}, Scalar{29, "f8E4M3B11FNUZ"},
-                                 Scalar{31, "i2"},         Scalar{32, "ui2"},        Scalar{35, "f8E4M3"},
-                                 Scalar{36, "f8E3M4"},     Scalar{37, "f4E2M1FN"},   Scalar{38, "f6E2M3FN"},
-                                 Scalar{39, "f6E3M2FN"},   Scalar{40, "f8E8M0FNU"}};
+                                 Scalar{31, "i2"},         Scalar{32, "ui2"},        Scalar{34, "tf32"},
+                                 Scalar{35, "f8E4M3"},     Scalar{36, "f8E3M4"},     Scalar{37, "f4E2M1FN"},
+                                 Scalar{38, "f6E2M3FN"},   Scalar{39, "f6E3M2FN"},   Scalar{40, "f8E8M0FNU"}};
 constexpr std::array kBuiltinScalars{Scalar{1, "index"},
                                      Scalar{3, "bf16"},
                                      Scalar{4, "f16"},

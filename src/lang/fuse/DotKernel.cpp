@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/program/MatrixOrder.h"
 #include "lang/cost/Cost.h"
 #include "lang/fuse/FusedKernel.h"
 #include "lang/ops/Support.h"
@@ -18,12 +19,6 @@ std::vector<int64_t> given(std::vector<int64_t> axes, const std::vector<int64_t>
   return axes;
 }
 
-bool isRange(const std::vector<int64_t>& axes, int64_t first) {
-  for (const int64_t axis : axes)
-    if (axis != first++) return false;
-  return true;
-}
-
 /// nullopt: the axes of each kind are not neighbours, in the order of the result.
 std::optional<DotForm::Side> sideOf(const Shape& shape, const std::vector<int64_t>& batchAxes,
                                     const std::vector<int64_t>& contractedAxes,
@@ -36,13 +31,10 @@ std::optional<DotForm::Side> sideOf(const Shape& shape, const std::vector<int64_
     if (!isBatch && !isContracted) freeAxes.push_back(axis);
     (isBatch ? side.batch : isContracted ? side.contracted : side.free) *= shape[axis];
   }
-  const auto batch = given(batchAxes, permutation), contracted = given(contractedAxes, permutation),
-             free = given(freeAxes, permutation);
-  const auto first = static_cast<int64_t>(batch.size());
-  if (contracted.empty() || !isRange(batch, 0)) return std::nullopt;
-  side.contractsLast = free.empty() || free[0] < contracted[0];
-  const auto &front = side.contractsLast ? free : contracted, &back = side.contractsLast ? contracted : free;
-  if (!isRange(front, first) || !isRange(back, first + static_cast<int64_t>(front.size()))) return std::nullopt;
+  const auto contracted = given(contractedAxes, permutation);
+  const auto last = smalti::contractsLast(given(batchAxes, permutation), contracted, given(freeAxes, permutation));
+  if (contracted.empty() || !last) return std::nullopt;
+  side.contractsLast = *last;
   return side;
 }
 

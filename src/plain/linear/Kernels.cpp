@@ -11,6 +11,8 @@ const AllMatrixKernels& activeKernels() {
 
 }  // namespace
 
+MultiplyDoubles multiplyDoubles() { return activeKernels().multiply; }
+
 template <>
 const MatrixKernels<double>& matrixKernels<double>() {
   return activeKernels().ofReals;

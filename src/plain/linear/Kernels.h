@@ -40,7 +40,20 @@ struct MatrixKernels {
 template <class T>
 const MatrixKernels<T>& matrixKernels();
 
+/// A matrix in memory order by rows, or by columns if it is the transpose of what is in memory; `stride`: from one row
+/// (column) to the next, in elements.
+struct DenseMatrix {
+  const double* at;
+  int64_t stride;
+  bool transposed;
+};
+/// c += a · b; `stride`: from one row of c to the next. The order of sums depends on the sizes.
+using MultiplyDoubles = void (*)(const DenseMatrix& a, const DenseMatrix& b, double* c, int64_t stride, int64_t rows,
+                                 int64_t depth, int64_t columns);
+MultiplyDoubles multiplyDoubles();
+
 struct AllMatrixKernels {
+  MultiplyDoubles multiply;
   MatrixKernels<double> ofReals;
   MatrixKernels<Complex> ofComplex;
 };

@@ -138,6 +138,31 @@ bool eigh(T* a, int64_t n, double* values) {
   return true;
 }
 
+template <int kOrder>
+using Doubles =
+    eigen::Map<const eigen::Matrix<double, eigen::Dynamic, eigen::Dynamic, kOrder>, 0, eigen::OuterStride<>>;
+using Sums =
+    eigen::Map<eigen::Matrix<double, eigen::Dynamic, eigen::Dynamic, eigen::RowMajor>, 0, eigen::OuterStride<>>;
+
+template <int kOrderOfA>
+void multiplyBy(const Doubles<kOrderOfA>& a, const DenseMatrix& b, Sums& c) {
+  const eigen::OuterStride<> stride(b.stride);
+  if (b.transposed)
+    c.noalias() += a * Doubles<eigen::ColMajor>(b.at, a.cols(), c.cols(), stride);
+  else
+    c.noalias() += a * Doubles<eigen::RowMajor>(b.at, a.cols(), c.cols(), stride);
+}
+
+void multiply(const DenseMatrix& a, const DenseMatrix& b, double* c, int64_t stride, int64_t rows, int64_t depth,
+              int64_t columns) {
+  Sums sums(c, rows, columns, eigen::OuterStride<>(stride));
+  const eigen::OuterStride<> strideOfA(a.stride);
+  if (a.transposed)
+    multiplyBy<eigen::ColMajor>(Doubles<eigen::ColMajor>(a.at, rows, depth, strideOfA), b, sums);
+  else
+    multiplyBy<eigen::RowMajor>(Doubles<eigen::RowMajor>(a.at, rows, depth, strideOfA), b, sums);
+}
+
 template <class T>
 constexpr MatrixKernels<T> kernelsOf() {
   return {cholesky<T>, solve<T>, lu<T>, qr<T>, productOfReflections<T>, eigh<T>};
@@ -145,6 +170,6 @@ constexpr MatrixKernels<T> kernelsOf() {
 
 }  // namespace
 
-extern constinit const AllMatrixKernels kMatrixKernels = {kernelsOf<double>(), kernelsOf<Complex>()};
+extern constinit const AllMatrixKernels kMatrixKernels = {multiply, kernelsOf<double>(), kernelsOf<Complex>()};
 
 }  // namespace smalti::plain::SMALTI_ISA

@@ -20,7 +20,7 @@ struct Grouped {
       const std::string& signature, const std::string& body,
       const std::function<bool(const Op&)>& key = [](const Op&) { return false; })
       : program(interop::importStableHlo(moduleOf(signature, body), "groups.mlir").value()),
-        steps(groupElementwise(main(), main().ops, key)) {}
+        steps(groupElementwise(main(), main().ops, key, [](const Op&) { return false; })) {}
   const Function& main() const { return program.functions[static_cast<size_t>(program.main)]; }
   /// The last op of each step; of groups with a +.
   std::vector<std::string> names() const {

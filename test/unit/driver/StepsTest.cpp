@@ -16,7 +16,8 @@ struct Planned {
   Program program;
   ProgramSteps steps;
   explicit Planned(const std::string& text) : program(interop::importStableHlo(text, "steps.mlir").value()) {
-    for (const Function& f : program.functions) steps.add(f, [](const Op&) { return false; });
+    for (const Function& f : program.functions)
+      steps.add(f, [](const Op&) { return false; }, [](const Op&) { return true; });
   }
   const Function& main() const { return program.functions[static_cast<size_t>(program.main)]; }
 };
