@@ -116,6 +116,8 @@ class Windows {
     };
     if (indices_.dtype() == DType::i32)
       byCount([from = indices_.as<int32_t>()](int64_t element) -> int64_t { return from[element]; });
+    else if (indices_.dtype() == DType::u32)
+      byCount([from = indices_.as<uint32_t>()](int64_t element) -> int64_t { return from[element]; });
     else
       byCount([this](int64_t element) { return indexAt(indices_, element); });
   }

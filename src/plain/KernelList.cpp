@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "eval/FloatFormats.h"
 #include "eval/Shape.h"
@@ -82,6 +83,22 @@ int KernelList::Builder::sign(DType t, int x) {
   return select(isAbove, constant(t, 1), select(isBelow, constant(t, -1), x, t), t);
 }
 
+/// Of words whose first bit is a sign: the others are flipped where it is set, and the words compared as integers.
+int KernelList::Builder::compareInTotalOrder(const TypedOp& op, DType t, int x, int y) {
+  const DType word = t == DType::f32 ? DType::i32 : t == DType::f64 ? DType::i64 : DType::i16;
+  if (t != DType::f32 && t != DType::f64 && t != DType::bf16 && t != DType::f16) return -1;
+  const int64_t magnitude = std::numeric_limits<int64_t>::max() >> (64 - bit_width(t));
+  const auto key = [&](int slot) {
+    const int signs = binary("arith.shrsi", word, slot, constant(word, bit_width(t) - 1), word);
+    const int flipped = signs < 0 ? -1
+                                  : binary("arith.andi", word, signs,
+                                           constantOf(word, reinterpret_cast<const std::byte*>(&magnitude)), word);
+    return flipped < 0 ? -1 : binary("arith.xori", word, slot, flipped, word);
+  };
+  const int a = key(x), b = a < 0 ? -1 : key(y);
+  return b < 0 ? -1 : binary(compareKernelName(op, word), word, a, b, DType::pred);
+}
+
 int KernelList::Builder::unary(eval::UnaryKernel kernel, int a, DType result) {
   return kernel ? step({.kind = Step::Kind::unary, .unary = kernel, .operands = {a}}, result) : -1;
 }
@@ -102,8 +119,11 @@ int KernelList::Builder::resultOf(const Op& op) {
     return low < 0 ? -1 : binary(kernelOpName("minimum", t), t, low, operand(2), result);
   }
   if (name == "convert") return unary(eval::findArrayConvert(t, result), operand(0), result);
-  if (name == "compare" && n == 2)
-    return binary(compareKernelName({op, function_}, t), t, operand(0), operand(1), result);
+  if (name == "compare" && n == 2) {
+    const std::string kernel = compareKernelName({op, function_}, t);
+    if (!kernel.empty()) return binary(kernel, t, operand(0), operand(1), result);
+    return compareInTotalOrder({op, function_}, t, operand(0), operand(1));
+  }
   if (name == "square") return binary(kernelOpName("multiply", t), t, operand(0), operand(0), result);
   if (name == "negate" && is_integer(t)) return binary("arith.subi", t, constant(t, 0), operand(0), result);
   if (name == "not" && (t == DType::pred || (is_integer(t) && bit_width(t) >= 8))) {

@@ -90,6 +90,7 @@ class KernelList::Builder {
   int unary(eval::UnaryKernel kernel, int a, DType result);
   int select(int condition, int yes, int no, DType result);
   int sign(DType, int x);
+  int compareInTotalOrder(const TypedOp&, DType, int x, int y);
   void placeBuffers();
 
   const Function& function_;

@@ -306,3 +306,18 @@ def test_elements_taken_along_axes(shape, axis):
     same(lambda x, i: jnp.take_along_axis(x, i, axis, mode="clip"), x, index * 3)
     same(lambda x, i: jnp.put_along_axis(x, abs(i) % shape[axis], 7.0, axis, inplace=False), x, index)
     same(lambda x, i: x.at[i[:2, ..., None][..., 0] % shape[0]].add(1.0, mode="drop"), x, index)
+
+
+@pytest.mark.parametrize("element,dtype,word", [("f32", np.float32, np.int32), ("bf16", ml_dtypes.bfloat16, np.int16), ("f16", np.float16, np.int16), ("f64", np.float64, np.int64)])
+def test_floats_are_compared_in_total_order(element, dtype, word):
+    values = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-7, -3]).astype(dtype)
+    values = np.concatenate([values, -values[6:7]])
+    x, y = (np.ascontiguousarray(a.ravel()) for a in np.meshgrid(values, values))
+    bits = [a.view(word) for a in (x, y)]
+    a, b = (np.where(k < 0, k ^ np.iinfo(word).max, k) for k in bits)
+    n = x.size
+    for direction, want in {"LT": a < b, "LE": a <= b, "EQ": a == b, "NE": a != b, "GT": a > b, "GE": a >= b}.items():
+        text = f"""module @m {{ func.func public @main(%x: tensor<{n}x{element}>, %y: tensor<{n}x{element}>) -> tensor<{n}xi1> {{
+          %0 = stablehlo.compare {direction}, %x, %y, TOTALORDER : (tensor<{n}x{element}>, tensor<{n}x{element}>) -> tensor<{n}xi1>
+          return %0 : tensor<{n}xi1> }} }}"""
+        np.testing.assert_array_equal(smalti.parse(text).run(x, y, target="cpu")[0].astype(bool), want)
