@@ -31,12 +31,15 @@ void withFixedSize(size_t size, const F& f) {
   }
 }
 
+/// Of known size, so that loops over it have no counter.
 template <class T, size_t kCount>
-std::span<const T, kCount> spanOf(const std::vector<T>& all, std::integral_constant<size_t, kCount>) {
-  return std::span<const T, kCount>(all);
+std::array<T, kCount> copyOf(const std::vector<T>& all, std::integral_constant<size_t, kCount>) {
+  std::array<T, kCount> copied;
+  std::ranges::copy(all, copied.begin());
+  return copied;
 }
 template <class T>
-std::span<const T> spanOf(const std::vector<T>& all, size_t) {
+std::span<const T> copyOf(const std::vector<T>& all, size_t) {
   return all;
 }
 
@@ -90,11 +93,11 @@ class Windows {
     return true;
   }
 
-  /// Calls `visit` with each window's start in the operand and in the result or updates, in elements. Starts are
+  /// Calls `given` with each window's start in the operand and in the result or updates, in elements. Starts are
   /// clamped so that windows are inside the operand, or windows that are not wholly inside are left out, as XLA does.
   enum class Outside { clamp, leaveOut };
   template <Outside kOutside, class Visit>
-  void forEach(const Shape& operand, const Visit& visit) {
+  void forEach(const Shape& operand, const Visit& given) {
     const Shape strides = rowMajorStrides(operand);
     Shape last = operand;
     for (int64_t& l : last) --l;
@@ -102,11 +105,22 @@ class Windows {
     if (std::ranges::any_of(last, [](int64_t l) { return l < 0; })) return;
     std::vector<Term> terms;
     for (const int64_t d : numbers_.map) terms.push_back({last[d], strides[d]});
-    const auto rows = [&](const auto& index, const auto count) {
+    const auto rows = [&](const auto index, const auto count) {
+      const auto copied = copyOf(terms, count);
+      const int64_t indexStep = indexStep_;
+      const auto along = [&](Row row, const auto positionStep, const auto firstStep) {
+        const Visit visit = given;  // nothing that it stores can be a variable of it
+        for (int64_t i = 0; i < row.count; ++i, row.offset += row.offsetStep)
+          if (const auto first = firstOf<kOutside>(row.first + i * firstStep, row.position + i * positionStep,
+                                                   indexStep, copied, index))
+            visit(*first, row.offset);
+      };
       do {
-        Row row = nextRow(strides);
-        for (; row.count > 0; --row.count, row.advance())
-          if (const auto first = firstOf<kOutside>(row, spanOf(terms, count), index)) visit(*first, row.offset);
+        const Row row = nextRow(strides);
+        if (row.positionStep == 1 && row.firstStep == 0)  // a list of indices
+          along(row, std::integral_constant<int64_t, 1>(), std::integral_constant<int64_t, 0>());
+        else
+          along(row, row.positionStep, row.firstStep);
       } while (next());
     };
     const auto byCount = [&](const auto& index) {
@@ -146,7 +160,6 @@ class Windows {
     int64_t first = 0, firstStep = 0;        ///< in the operand, as far as batching dimensions say it
     int64_t position = 0, positionStep = 0;  ///< of the index vector
     int64_t offset = 0, offsetStep = 0;      ///< in the result or updates
-    void advance() { first += firstStep, position += positionStep, offset += offsetStep; }
   };
 
   Row nextRow(const Shape& operandStrides) const {
@@ -164,11 +177,11 @@ class Windows {
     return row;
   }
 
-  template <Outside kOutside, class Index, size_t kCount>
-  std::optional<int64_t> firstOf(const Row& row, std::span<const Term, kCount> terms, const Index& index) const {
-    int64_t first = row.first;
+  template <Outside kOutside, class Terms, class Index>
+  static std::optional<int64_t> firstOf(int64_t first, int64_t position, int64_t indexStep, const Terms& terms,
+                                        const Index& index) {
     for (size_t i = 0; i < terms.size(); ++i) {
-      int64_t start = index(row.position + static_cast<int64_t>(i) * indexStep_);
+      int64_t start = index(position + static_cast<int64_t>(i) * indexStep);
       if constexpr (kOutside == Outside::clamp)
         start = std::clamp<int64_t>(start, 0, terms[i].last);
       else if (start < 0 || start > terms[i].last)
@@ -216,9 +229,11 @@ PlainResults gather(PlainCall& call) {
   if (windows.empty() || operand.elements() == 0) return one(std::move(*result));
   if (windows.contiguous()) {
     withFixedSize(static_cast<size_t>(num_elements(windows.shape) * bytes), [&](const auto size) {
-      windows.forEach<Windows::Outside::clamp>(operand.shape(), [&](int64_t from, int64_t to) {
-        std::memcpy(result->data() + to * bytes, operand.data() + from * bytes, size);
-      });
+      // By value: what is stored might be the captured variables, as far as the compiler knows.
+      windows.forEach<Windows::Outside::clamp>(
+          operand.shape(), [source = operand.data(), target = result->data(), bytes, size](int64_t from, int64_t to) {
+            std::memcpy(target + to * bytes, source + from * bytes, size);
+          });
     });
     return one(std::move(*result));
   }
