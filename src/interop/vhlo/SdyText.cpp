@@ -20,7 +20,7 @@ enum SdyCode : uint64_t {
   kDimension = 5,
   kSharding = 6,
   kShardings = 7,
-  kShardingRule = 10,  ///< how the dimensions of an op, such as a call of LAPACK, correspond: not read
+  kShardingRule = 10,       ///< how the dimensions of an op, such as a call of LAPACK, correspond: not read
   kShardingUnreduced = 15,  ///< with unreduced axes, which are summed
   kShardingsUnreduced = 16,
   kShardingReduced = 17,  ///< with unreduced axes and the op that reduces them

@@ -8,7 +8,8 @@
 namespace smalti {
 
 /// Axes of an operand of a product, each kind in the order in which the product takes them. nullopt: the operand is not
-/// a batch of matrices in memory. Otherwise whether the contracted axes are the last ones, or come before the free ones.
+/// a batch of matrices in memory. Otherwise whether the contracted axes are the last ones, or come before the free
+/// ones.
 inline std::optional<bool> contractsLast(std::span<const int64_t> batch, std::span<const int64_t> contracted,
                                          std::span<const int64_t> free) {
   int64_t next = 0;
