@@ -42,6 +42,10 @@ def conv(x, w):
     return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
+def wide_product(x, y):
+    return lax.dot(x, y, preferred_element_type=jnp.int32 if x.dtype == jnp.int8 else jnp.float32)
+
+
 def mlp(x, w, v):
     return jax.nn.gelu(x @ w) @ v
 
@@ -64,9 +68,13 @@ ROWS = {
     "elementwise chain 4096²": (lambda x: jnp.tanh(x) * x + 1, normal(4096, 4096)),
     "layer norm 4096²": (lambda x: (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5), normal(4096, 4096)),
     "MLP 512 × 1024 × 4096": (mlp, normal(512, 1024), normal(1024, 4096), normal(4096, 1024)),
+    "product of bf16 1024³": (wide_product, normal(1024, 1024).astype(jnp.bfloat16), normal(1024, 1024).astype(jnp.bfloat16)),
+    "product of int8 1024³": (wide_product, integers(100, 1024, 1024).astype(np.int8), integers(100, 1024, 1024).astype(np.int8)),
     "batched product 64 × 128³": (lambda x, y: x @ y, normal(64, 128, 128), normal(64, 128, 128)),
     "take 65536 rows of 128": (lambda x, i: x[i], normal(4096, 128), integers(4096, 65536)),
     "take 10⁶ elements": (lambda x, i: x[i], normal(10**6), integers(10**6, 10**6)),
+    "take along axis 1024²": (lambda x, i: jnp.take_along_axis(x, i, 1), normal(1024, 1024), integers(1024, 1024, 1024)),
+    "x // 7 of 10⁶": (lambda x: x // 7, integers(10**6, 10**6)),
     "bincount 10⁶": (lambda i: jnp.bincount(i, length=1024), integers(1024, 10**6)),
     "segment sum 65536 × 128": (lambda x, i: jax.ops.segment_sum(x, i, 256), normal(65536, 128), integers(256, 65536)),
     "nonzero of 10⁶": (lambda x: jnp.nonzero(x, size=10**6)[0], integers(2, 10**6)),
