@@ -22,15 +22,17 @@ namespace {
 constexpr int64_t kTile = 64, kMaxColumns = 1024;
 /// The fewest rows of a part that has all columns, provided that every core gets a part.
 constexpr int64_t kMinRows = 64;
+/// The fewest of parts that register tiles do not divide: some whole tiles. Chosen, not measured.
+constexpr int64_t kFewestColumns = 2 * kTile, kFewestRows = 24;
 /// Multiply-adds in f32 that are worth a part, and a core's first part.
 constexpr int64_t kPartProducts = 4 << 20, kFirstPartProducts = 1 << 20;
 
 /// A part size for `total`: near `wanted`, a multiple of `step`, without remainder, if possible so that `cores` share
-/// the parts evenly; else all of it.
-int64_t partOf(int64_t total, int64_t wanted, int64_t step, int64_t cores = 1) {
+/// the parts evenly, and at least `least`; else all of it.
+int64_t partOf(int64_t total, int64_t wanted, int64_t step, int64_t cores = 1, int64_t least = 1) {
   if (wanted >= total) return total;
   int64_t found = total;
-  for (int64_t part = std::max(step, roundUp(wanted, step)); part >= step; part -= step) {
+  for (int64_t part = std::max(step, roundUp(wanted, step)); part >= std::max(step, least); part -= step) {
     if (total % part != 0) continue;
     if (total / part % cores == 0) return part;
     if (found == total) found = part;
@@ -69,10 +71,10 @@ class MatmulRetiler {
 
  private:
   /// As partOf, in the coarsest steps, from `step` down, in which the cores share the parts evenly, or at all.
-  int64_t finerPartOf(int64_t total, int64_t wanted, int64_t step) const {
+  int64_t finerPartOf(int64_t total, int64_t wanted, int64_t step, int64_t least) const {
     int64_t found = total;
     for (; step >= 1; step /= 2) {
-      const int64_t part = partOf(total, wanted, step, cores_);
+      const int64_t part = partOf(total, wanted, step, cores_, least);
       if (total / part % cores_ == 0) return part;
       if (found == total) found = part;
     }
@@ -127,7 +129,8 @@ class MatmulRetiler {
     if (rows >= 0) {
       const int64_t wantedRows = std::max(ceilDiv(m, wanted), least);
       partRows = partOf(m, wantedRows, 8);
-      if (cores_ > 1 && 2 * partRows < wantedRows) partRows = finerPartOf(m, wantedRows, 4);
+      if (cores_ > 1 && 2 * partRows < wantedRows)
+        if (const int64_t finer = finerPartOf(m, wantedRows, 4, kFewestRows); finer < m) partRows = finer;
     }
     // Uneven register tiles cost less than cores without a part.
     const auto leavesCores = [&] {
@@ -135,8 +138,8 @@ class MatmulRetiler {
     };
     const int64_t fewest = std::min<int64_t>(parts, cores_);
     if (columns >= 0 && leavesCores())
-      partColumns = finerPartOf(n, std::min(ceilDiv(n, fewest), kMaxColumns), kTile / 2);
-    if (rows >= 0 && leavesCores()) partRows = finerPartOf(m, ceilDiv(m, fewest), 4);
+      partColumns = finerPartOf(n, std::min(ceilDiv(n, fewest), kMaxColumns), kTile / 2, kFewestColumns);
+    if (rows >= 0 && leavesCores()) partRows = finerPartOf(m, ceilDiv(m, fewest), 4, kFewestRows);
     // Ops on the product run while it is in L2.
     const bool stored = product->getResult(0).hasOneUse() && wholeAccess(**product->getResult(0).user_begin());
     if (!stored && rows >= 0)

@@ -137,6 +137,15 @@ TEST(RetileMatmulGrid, CoresShareThePartsEvenly) {
   EXPECT_EQ(parts(320), 5) << "no number of whole tiles is even";
 }
 
+TEST(RetileMatmulGrid, WithoutARegisterTileThatDividesThemSmallerPartsAreShared) {
+  const Sizes columns{.m = 100, .n = 3000, .k = 1024, .bm = 100, .bn = 512, .bk = 256};
+  EXPECT_THAT(MatmulKernel(columns).retileMatmulGrid(1)->signature.grid, ElementsAre(1, 1, 1));
+  EXPECT_THAT(MatmulKernel(columns).retileMatmulGrid(2)->signature.grid, ElementsAre(1, 6, 1));
+  EXPECT_THAT(MatmulKernel(columns).retileMatmulGrid(3)->signature.grid, ElementsAre(1, 3, 1));
+  const Sizes primes{.m = 101, .n = 1009, .k = 1024, .bm = 101, .bn = 1009, .bk = 256};
+  EXPECT_THAT(MatmulKernel(primes).retileMatmulGrid(2)->signature.grid, ElementsAre(1, 1, 1)) << "not single columns";
+}
+
 TEST(RetileMatmulGrid, PartialBlocksBecomeWhole) {
   MatmulKernel matmul({.m = 50, .n = 200});
   const auto made = matmul.retileMatmulGrid();
