@@ -43,9 +43,9 @@ PlainResults dotOfBools(PlainCall& call) {
 /// So many rows that each thread's copy of the other operand in the layout of the product takes little of its time.
 constexpr int64_t kRowsOfAPiece = 128;
 
-int64_t sizeOf(const Array& array, std::span<const int64_t> dims) {
+int64_t sizeOf(std::span<const int64_t> shape, std::span<const int64_t> dims) {
   int64_t size = 1;
-  for (const int64_t d : dims) size *= array.shape()[d];
+  for (const int64_t d : dims) size *= shape[static_cast<size_t>(d)];
   return size;
 }
 
@@ -104,11 +104,6 @@ bool multiplyAsDoubles(eval::Input lhs, eval::Input rhs, const eval::DotDims& di
   const auto ofLhs = contractsLast(dims.lhsBatch, dims.lhsContracting, dims.lhsFree),
              ofRhs = contractsLast(dims.rhsBatch, dims.rhsContracting, dims.rhsFree);
   if (!ofLhs || !ofRhs) return false;
-  const auto sizeOf = [](eval::Dims shape, eval::Dims axes) {
-    int64_t size = 1;
-    for (const int64_t axis : axes) size *= shape[static_cast<size_t>(axis)];
-    return size;
-  };
   const int64_t batch = sizeOf(lhs.shape, dims.lhsBatch), rows = sizeOf(lhs.shape, dims.lhsFree),
                 depth = sizeOf(lhs.shape, dims.lhsContracting), all = sizeOf(rhs.shape, dims.rhsFree),
                 columns = dims.columns < 0 ? all : dims.columns;
@@ -138,10 +133,7 @@ PlainResults dotGeneral(PlainCall& call) {
   const TypedOp op = call.typed();
   // The dimensions of an operand as it is given.
   const auto given = [&](size_t operand, std::span<const int64_t> dims) {
-    std::vector<int64_t> mapped(dims.begin(), dims.end());
-    if (!call.permutations.empty() && !call.permutations[operand].empty())
-      for (int64_t& d : mapped) d = call.permutations[operand][static_cast<size_t>(d)];
-    return mapped;
+    return call.permutations.empty() ? axesAsGiven(dims, {}) : axesAsGiven(dims, call.permutations[operand]);
   };
   const auto free = [&](size_t operand, std::span<const int64_t> batching, std::span<const int64_t> contracting) {
     return given(operand, freeDims(call.operands[operand].shape().size(), batching, contracting));
@@ -165,9 +157,9 @@ PlainResults dotGeneral(PlainCall& call) {
   const auto multiplyAll = [&](eval::Input lhs, eval::Input rhs, eval::Input acc, eval::Output to) {
     return multiply(lhs, rhs, acc, to, 0, -1);
   };
-  const int64_t depth = sizeOf(call.operands[0], lc), rows = sizeOf(call.operands[0], lf);
-  if (sizeOf(call.operands[0], lb) == 1 && rows < 2 * kRowsOfAPiece)
-    return product(call, sharedColumns(call.share, rows, sizeOf(call.operands[1], rf), depth, multiply));
+  const int64_t depth = sizeOf(call.operands[0].shape(), lc), rows = sizeOf(call.operands[0].shape(), lf);
+  if (sizeOf(call.operands[0].shape(), lb) == 1 && rows < 2 * kRowsOfAPiece)
+    return product(call, sharedColumns(call.share, rows, sizeOf(call.operands[1].shape(), rf), depth, multiply));
   const bool inBatches = !lb.empty() && lb[0] == 0 && rb[0] == 0;
   const bool inRows = lb.empty() && !lf.empty() && lf[0] == 0;
   if (!inBatches && !inRows) return product(call, multiplyAll);

@@ -117,6 +117,7 @@ Result<Program> importForAnyPlatform(std::string_view text, const std::string& f
     Parser parser(text, fileName, platform);
     auto program = parser.run();
     platforms = std::max(platforms, parser.platforms());
+    if (platforms == 1) return program;
     if (program) {
       const int64_t calls = callsOfTpus(*program);
       if (best && calls < most) continue;

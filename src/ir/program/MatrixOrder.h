@@ -4,8 +4,17 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace smalti {
+
+/// Axes of an operand that is given as it was before it was transposed by `permutation`; empty: it was not.
+inline std::vector<int64_t> axesAsGiven(std::span<const int64_t> axes, std::span<const int64_t> permutation) {
+  std::vector<int64_t> given(axes.begin(), axes.end());
+  if (!permutation.empty())
+    for (int64_t& axis : given) axis = permutation[static_cast<size_t>(axis)];
+  return given;
+}
 
 /// Axes of an operand of a product, each kind in the order in which the product takes them. nullopt: the operand is not
 /// a batch of matrices in memory. Otherwise whether the contracted axes are the last ones, or come before the free

@@ -7,35 +7,26 @@
 #include "lang/fuse/FusedKernel.h"
 #include "lang/ops/Support.h"
 #include "lang/trace/SourceLocationScope.h"
+#include "plain/PlainEvaluators.h"
 #include "smalti/ops.h"
 
 namespace smalti::lang {
 namespace {
 
-/// The axes of an operand as it is given.
-std::vector<int64_t> given(std::vector<int64_t> axes, const std::vector<int64_t>& permutation) {
-  if (!permutation.empty())
-    for (int64_t& axis : axes) axis = permutation[static_cast<size_t>(axis)];
-  return axes;
-}
-
 /// nullopt: the axes of each kind are not neighbours, in the order of the result.
 std::optional<DotForm::Side> sideOf(const Shape& shape, const std::vector<int64_t>& batchAxes,
                                     const std::vector<int64_t>& contractedAxes,
                                     const std::vector<int64_t>& permutation) {
-  DotForm::Side side;
-  std::vector<int64_t> freeAxes;
-  for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis) {
-    const bool isBatch = std::ranges::find(batchAxes, axis) != batchAxes.end();
-    const bool isContracted = std::ranges::find(contractedAxes, axis) != contractedAxes.end();
-    if (!isBatch && !isContracted) freeAxes.push_back(axis);
-    (isBatch ? side.batch : isContracted ? side.contracted : side.free) *= shape[axis];
-  }
-  const auto contracted = given(contractedAxes, permutation);
-  const auto last = smalti::contractsLast(given(batchAxes, permutation), contracted, given(freeAxes, permutation));
-  if (contracted.empty() || !last) return std::nullopt;
-  side.contractsLast = *last;
-  return side;
+  const auto freeAxes = plain::freeDims(shape.size(), batchAxes, contractedAxes);
+  const auto last = smalti::contractsLast(axesAsGiven(batchAxes, permutation), axesAsGiven(contractedAxes, permutation),
+                                          axesAsGiven(freeAxes, permutation));
+  if (contractedAxes.empty() || !last) return std::nullopt;
+  const auto size = [&](const std::vector<int64_t>& axes) {
+    int64_t product = 1;
+    for (const int64_t axis : axes) product *= shape[static_cast<size_t>(axis)];
+    return product;
+  };
+  return DotForm::Side{size(batchAxes), size(freeAxes), size(contractedAxes), *last};
 }
 
 constexpr int64_t kRows = 256, kColumns = 512;
