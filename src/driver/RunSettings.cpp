@@ -27,7 +27,7 @@ CompileOptions compileOptions(const Options& options, std::optional<machine::Poi
   c.naivePipeline = options.naivePipeline;
   c.cores = static_cast<int>(options.cores);
   c.checkBounds = options.checkBounds;
-  c.readsOutsideGoOn = !options.check;
+  c.readsOutsideAreWarnings = !options.check;
   if (options.check)
     c.checks = machine::checksOf([&](std::string_view option) { return !options.checksOff.contains(option); });
   return compile;
@@ -59,7 +59,7 @@ Status validate(const Options& options) {
 
 void checkEverything(Contract& c) {
   c.checkBounds = true;
-  c.readsOutsideGoOn = false;
+  c.readsOutsideAreWarnings = false;
   c.checks = machine::allChecks();
 }
 

@@ -54,10 +54,9 @@ struct MachineOptions {
   std::function<bool(int program, const SemaphoreId&)> mayPoll;
   bool hasOwnParts() const { return scheduler || dmaPolicy || transport || mayPoll; }
   bool checkBounds = true;  ///< finds blocks outside their array, and says it of reads outside
-  /// Loads outside of a ref read something on a TPU: with this they read what is undefined, and are warnings (SM4010);
-  /// without they end the run. All else that is out of bounds always does. Blocks of inputs outside their array are
-  /// undefined in either case: with this they are warnings (SM4111), without findings.
-  bool readsOutsideGoOn = false;
+  /// Loads outside of a ref (SM4010) and blocks of inputs outside their array (SM4111) read something on a TPU, and
+  /// undefined elements here: warnings with this, findings without. All else that is out of bounds ends the run.
+  bool readsOutsideAreWarnings = false;
   /// Where other processes run some of the kernel's devices: how many there are in all (0: those of the operands), and
   /// the number of the first one here. Needs a transport; checks that must see all devices (races) are off.
   int allDevices = 0, firstDevice = 0;

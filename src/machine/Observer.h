@@ -33,6 +33,7 @@ struct MemoryAccess {
   std::span<const int64_t> sizes{};    ///< elements taken per dim
   std::span<const int64_t> strides{};  ///< per dim; empty: all 1
   bool masked = false;                 ///< a masked store: only some elements are touched
+  bool outside = false;                ///< a load that reaches outside `ref`; starts and sizes are of the part inside
   const SourcePlace* place = nullptr;
   /// The mask of a masked store: a byte for each element, row-major, or one byte for all.
   std::span<const uint8_t> selected{};

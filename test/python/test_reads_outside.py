@@ -1,5 +1,5 @@
-"""What a TPU lets pass: `run` goes on after reads outside of a ref and says so, `check` does not; and what a module says
-that it means is a note."""
+"""What a TPU lets pass: a run goes on after reads outside of a ref; `run` warns of them, `check` reports them as mistakes,
+and what a module says that it means as a note."""
 
 import json
 import subprocess
@@ -263,7 +263,44 @@ def test_a_scalar_outside_that_is_used_is_undefined(run, tmp_path, target):
 def test_check_refuses_it(run, tmp_path, kernel):
     exported(tmp_path, kernel)
     done = run("check")
-    assert done.returncode == 3 and "error[SM4010]: out-of-bounds" in done.stdout
+    assert done.returncode == 3 and "finding[SM4010]: out-of-bounds" in done.stdout
+
+
+def test_check_goes_on_after_a_read_outside(run, tmp_path):
+    """Later mistakes are reported, too: a race with the part of the read that lies inside, and the undefined output."""
+    def kernel(x_hbm, o_ref, buffer, semaphore):
+        copy = pltpu.make_async_copy(x_hbm, buffer, semaphore)
+        copy.start()
+        above = buffer[pl.ds(o_ref.shape[0] - 2 + pl.program_id(0), 8), :]
+        copy.wait()
+        o_ref[...] = above
+
+    exported(tmp_path, kernel, in_specs=[pl.BlockSpec(memory_space=pl.ANY)],
+             scratch_shapes=[pltpu.VMEM((8, 128), jnp.float32), pltpu.SemaphoreType.DMA], grid=(1,))
+    (report,) = json.loads(run("check", "--json").stdout)
+    assert report["error"] is None
+    found = {f["code"]: f for f in report["findings"]}
+    assert sorted(found) == ["SM4010", "SM4102", "SM4108"]
+    assert found["SM4010"]["have"] == "6..13"
+    assert found["SM4108"]["message"] == "scratch 0 is read while a copy writes it"
+    assert "undefined elements were read from scratch 0" in found["SM4102"]["have"]
+
+
+@pytest.mark.parametrize("first", [-9, -8, -3, 5, 8])
+def test_check_names_reads_outside_as_the_origin(run, tmp_path, first):
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[pl.ds(pl.program_id(0) + first, 8), :]
+
+    exported(tmp_path, kernel, grid=(1,))
+    (report,) = json.loads(run("check", "--json").stdout)
+    read, undefined = report["findings"]
+    rows = min(8, abs(first))
+    place = f"{read['place']['file']}:{read['place']['line']}:{read['place']['column']}"
+    assert read["have"] == f"{first}..{first + 7}"
+    assert undefined["have"] == (
+        f"{rows * 128} undefined element(s), the first at [{0 if first < 0 or first >= 8 else 8 - first}, 0]; undefined "
+        f"elements were read from input 0 outside the ref at {place} in grid step (0)")
+    assert undefined["help"] == "clamp the index of the read, or select other values in place of the elements outside"
 
 
 @pytest.mark.parametrize("target", ["interpret", "cpu"])

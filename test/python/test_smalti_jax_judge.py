@@ -51,7 +51,7 @@ def test_check_raises_mistakes_that_end_the_run_too(code, target):
     def mistaken(first, x):
         def kernel(first_ref, x_ref, o_ref, semaphore):
             if code == "SM4010":
-                o_ref[...] = x_ref[pl.ds(first_ref[0], 8), :]
+                o_ref[pl.ds(first_ref[0], 8), :] = x_ref[...]
             else:
                 pltpu.make_async_copy(x_ref, o_ref, semaphore).wait()
 

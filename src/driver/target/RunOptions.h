@@ -15,7 +15,7 @@ struct Contract {
   Numerics numerics = Numerics::f32;
   machine::Poison poison = machine::Poison::intMin;
   bool staleEdges = true, naivePipeline = false, checkBounds = true;
-  bool readsOutsideGoOn = true;  ///< except in `smalti check`, where they are errors
+  bool readsOutsideAreWarnings = true;  ///< in `smalti check` errors
   int cores = 1;
   std::vector<const machine::ObserverRow*> checks;  ///< observers that run (all of them in `smalti check`)
   bool operator==(const Contract&) const = default;

@@ -134,6 +134,28 @@ void reportAccess(Frame& frame, const BoxShape& shape, const Box& box, MemoryAcc
                                                .selected = selected});
 }
 
+void reportLoadOverEdge(Frame& frame, const BoxShape& shape, const Box& box) {
+  if (!frame.observer) return;
+  const size_t rank = shape.sizes.size();
+  const Shape& bounds = boundsOf(*box.ref);
+  std::array<int64_t, kMaxRank> starts{}, sizes{};
+  for (size_t d = 0; d < rank && box.ref->strided(); ++d) {
+    const int64_t start = box.starts[d], stride = shape.stride(d), size = shape.sizes[d];
+    const int64_t before = start >= 0 ? 0 : stride == 0 ? size : std::min(size, (-start - 1) / stride + 1);
+    starts[d] = start + before * stride;
+    if (starts[d] >= bounds[d]) continue;
+    const int64_t fit = stride == 0 ? size : (bounds[d] - 1 - starts[d]) / stride + 1;
+    sizes[d] = std::min(size - before, fit);
+  }
+  frame.observer->access(frame.core->actor(), {.kind = MemoryAccess::Kind::load,
+                                               .ref = box.ref,
+                                               .starts = {starts.data(), rank},
+                                               .sizes = {sizes.data(), rank},
+                                               .strides = shape.strides,
+                                               .outside = true,
+                                               .place = &frame.place()});
+}
+
 void signExtend(DType kept, std::byte* elements, int64_t n) {
   const int shift = 8 - bit_width(kept);
   auto* e = reinterpret_cast<int8_t*>(elements);

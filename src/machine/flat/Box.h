@@ -48,6 +48,8 @@ Diagnostic outOfBounds(const BoxShape&, const Box&, Reach);
 std::string describe(const Ref&);
 /// `selected`: as MemoryAccess has it, of a masked store; else empty.
 void reportAccess(Frame&, const BoxShape&, const Box&, MemoryAccess::Kind, std::span<const uint8_t> selected = {});
+/// The same of a load that reaches outside.
+void reportLoadOverEdge(Frame&, const BoxShape&, const Box&);
 
 /// Inside kernels sub-byte integers are kept sign-extended; arrays of u2 and u4 keep them zero-extended.
 inline bool keptUnsigned(DType t) { return t == DType::u2 || t == DType::u4; }

@@ -47,12 +47,13 @@ class InitialisationChecker final : public Checker {
   /// Records the first reads of undefined elements: the likely causes when an output is undefined.
   void access(const Actor& actor, const MemoryAccess& access) override {
     const bool reads = access.kind == MemoryAccess::Kind::load || access.kind == MemoryAccess::Kind::atomic;
-    if (!reads || access.ref->buffer->allDefined || !access.place) return;
+    if (!reads || (access.ref->buffer->allDefined && !access.outside) || !access.place) return;
     if (reads_.size() >= kMaxReads || seen_.contains({access.ref->buffer, access.place})) return;
     const auto region = regionOf(access);
-    if (!region || !anyUndefined(*region)) return;
+    const bool undefinedInside = region && anyUndefined(*region);
+    if (!undefinedInside && !access.outside) return;
     seen_.insert({access.ref->buffer, access.place});
-    remember(actor, *access.ref->buffer, *access.place);
+    remember(actor, *access.ref->buffer, *access.place, !undefinedInside);
   }
 
   void dmaStart(const Actor& actor, const DmaTransfer& t) override {
@@ -84,10 +85,11 @@ class InitialisationChecker final : public Checker {
     std::string buffer;
     SourcePlace place;
     std::vector<int32_t> step;
+    bool outsideRef = false;  ///< only because it reaches outside the ref
   };
 
-  void remember(const Actor& actor, const Buffer& buffer, const SourcePlace& place) {
-    reads_.push_back({actor.device, buffer.name, place, {actor.gridStep.begin(), actor.gridStep.end()}});
+  void remember(const Actor& actor, const Buffer& buffer, const SourcePlace& place, bool outsideRef = false) {
+    reads_.push_back({actor.device, buffer.name, place, {actor.gridStep.begin(), actor.gridStep.end()}, outsideRef});
   }
 
   /// Whether the memory belongs to an input all of whose elements are defined: others of its blocks are padding.
@@ -97,15 +99,20 @@ class InitialisationChecker final : public Checker {
     return false;
   }
 
+  std::string_view outsideText(const Runtime& runtime, const Read& r) const {
+    if (r.outsideRef) return " outside the ref";
+    return isDefinedInput(runtime, r.device, r.buffer) ? " outside its array" : "";
+  }
+
   /// "; undefined elements were read from scratch 0 at f.py:7:3 in grid step (0)", for the first few.
   std::string readsText(const Runtime& runtime, int device) const {
     constexpr size_t kShown = 3;
     std::vector<std::string> texts;
     for (const Read& r : reads_) {
       if (r.device != device || texts.size() == kShown) continue;
-      texts.push_back(r.buffer + (isDefinedInput(runtime, device, r.buffer) ? " outside its array" : "") +
-                      (r.place.known() ? " at " + r.place.str() : "") +
-                      (r.step.empty() ? "" : fmt::format(" in grid step ({})", fmt::join(r.step, ", "))));
+      texts.push_back(fmt::format("{}{}{}{}", r.buffer, outsideText(runtime, r),
+                                  r.place.known() ? " at " + r.place.str() : "",
+                                  r.step.empty() ? "" : fmt::format(" in grid step ({})", fmt::join(r.step, ", "))));
     }
     return texts.empty() ? "" : fmt::format("; undefined elements were read from {}", fmt::join(texts, ", "));
   }
@@ -130,8 +137,17 @@ class InitialisationChecker final : public Checker {
              fmt::format("all {} elements of {} written from defined values", plan.array.elements(), plan.array.str()),
          .have = fmt::format("{} undefined element(s), the first at [{}]{}", undefined,
                              fmt::join(indexOf(at, array.type.shape), ", "), readsText(runtime, device)),
-         .help = "visit every block of the output, and initialise windows and scratch at the "
-                 "first step that uses them, as under pl.when(k == 0)"});
+         .help = onlyReadsOutside(device)
+                     ? "clamp the index of the read, or select other values in place of the elements "
+                       "outside"
+                     : "visit every block of the output, and initialise windows and scratch at "
+                       "the first step that uses them, as under pl.when(k == 0)"});
+  }
+
+  bool onlyReadsOutside(int device) const {
+    const auto isOfDevice = [&](const Read& r) { return r.device == device; };
+    return std::ranges::any_of(reads_, isOfDevice) &&
+           std::ranges::all_of(reads_, [&](const Read& r) { return !isOfDevice(r) || r.outsideRef; });
   }
 
   std::vector<Read> reads_;

@@ -18,7 +18,7 @@ std::function<void(const Actor&, Diagnostic, bool)> outsideReporter(Runtime& run
   if (!runtime.options.checkBounds || runtime.options.semantics == Semantics::hlo) return {};
   return [&runtime](const Actor& actor, Diagnostic d, bool isOutput) {
     d.where = runtime.context(actor);
-    const bool goesOn = !isOutput && runtime.options.readsOutsideGoOn;
+    const bool goesOn = !isOutput && runtime.options.readsOutsideAreWarnings;
     if (goesOn)
       runtime.findings.add(undefinedBlock(std::move(d)), Severity::warning);
     else

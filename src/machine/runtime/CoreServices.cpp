@@ -45,10 +45,10 @@ Result<Buffer*> CoreExecution::barrierSemaphore(const SourcePlace&) {
 }
 
 bool CoreExecution::continuesAfter(Diagnostic readOutside) {
-  if (!runtime_.options.readsOutsideGoOn) return false;
   if (!runtime_.options.checkBounds || unseen_) return true;
   readOutside.where = runtime_.context(actor_);
-  runtime_.findings.add(std::move(readOutside), Severity::warning);
+  runtime_.findings.add(std::move(readOutside),
+                        runtime_.options.readsOutsideAreWarnings ? Severity::warning : Severity::finding);
   return true;
 }
 

@@ -76,7 +76,7 @@ class CpuKernel : public TargetKernel {
     const bool inPlace = !checked && overwritesOperands(operands, into);
     cpu::ReadsOutsideRefs outsideReads;
     cpu::CallOptions options = callOptions(settings);
-    if (native && contract_.readsOutsideGoOn) options.outsideReads = &outsideReads;
+    if (native && contract_.readsOutsideAreWarnings) options.outsideReads = &outsideReads;
     if (together) {
       bool fault = false;
       std::vector<std::vector<std::string>> logs;

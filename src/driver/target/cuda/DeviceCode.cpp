@@ -41,7 +41,7 @@ Result<machine::KernelResult> DeviceCode::runMachine(std::span<const std::vector
 
 bool DeviceCode::isFinal(cpu::KernelStatus end) const {
   return end == cpu::KernelStatus::done ||
-         (gpu::isComplete(end) && contract_.readsOutsideGoOn && contract_.checks.empty());
+         (gpu::isComplete(end) && contract_.readsOutsideAreWarnings && contract_.checks.empty());
 }
 
 }  // namespace smalti::driver

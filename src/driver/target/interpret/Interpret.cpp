@@ -29,7 +29,7 @@ machine::MachineOptions machineOptions(const Contract& contract, const ExecuteSe
   m.naivePipeline = contract.naivePipeline;
   m.cores = contract.cores;
   m.checkBounds = contract.checkBounds;
-  m.readsOutsideGoOn = contract.readsOutsideGoOn;
+  m.readsOutsideAreWarnings = contract.readsOutsideAreWarnings;
   m.checks = contract.checks;
   m.dma = settings.dma.value_or(dma);
   m.seed = settings.seed;

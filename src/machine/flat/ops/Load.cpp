@@ -24,6 +24,7 @@ struct CheckBounds : Payload {
 
 /// Observers see what is accessed; of this load they have seen the finding.
 [[gnu::noinline]] void loadOverEdge(Frame& frame, const BoxShape& box, const Box& at, const Operand& out) {
+  reportLoadOverEdge(frame, box, at);
   Slot& slot = frame.slots[out.slot];
   slot.data = slot.home;
   uint8_t* mask = frame.tracks ? frame.newMask(slot) : nullptr;

@@ -88,7 +88,7 @@ TEST(Blocks, SB6_ABlockWithNothingInRangeIsFound) {
             "  help: clamp the block index in the index map, or make the grid smaller\n");
   EXPECT_EQ(r->findings[0].severity, Severity::finding);
   MachineOptions unchecked;
-  unchecked.readsOutsideGoOn = true;
+  unchecked.readsOutsideAreWarnings = true;
   r = runOn(k, {{counting({4, 4})}}, unchecked);
   EXPECT_EQ(r->findings[0].severity, Severity::warning);
   EXPECT_EQ(
