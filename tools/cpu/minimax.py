@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""src/cpu/math/Coefficients.h: the minimax polynomials of the native mathematical functions. Needs mpmath.
+"""src/eval/MathCoefficients.h: the minimax polynomials of mathematical functions. Needs mpmath.
 
     minimax.py           computes them and prints the header with the error of each
     minimax.py --write   writes the header
@@ -15,7 +15,7 @@ import sys
 from mpmath import mp, mpf
 
 mp.dps = 40
-HEADER = pathlib.Path(__file__).resolve().parents[2] / "src/cpu/math/Coefficients.h"
+HEADER = pathlib.Path(__file__).resolve().parents[2] / "src/eval/MathCoefficients.h"
 GRID = 700
 
 
@@ -283,7 +283,7 @@ def header(names):
         "// rounding of the evaluation (half a unit in the last place of f32 is 6.0e-8 at most).",
         "#pragma once",
         "",
-        "namespace smalti::cpu {",
+        "namespace smalti::coefficients {",
         "",
     ]
     for name, (what, value, count) in CONSTANTS.items():
@@ -312,7 +312,7 @@ def header(names):
         lines.append(f"inline constexpr float {name}[][{ENTRIES}] = {{")
         lines += [f"    {{{', '.join(literal(v, False) for v in row)}}}," for row in rows]
         lines.append("};")
-    lines += ["", "}  // namespace smalti::cpu", ""]
+    lines += ["", "}  // namespace smalti::coefficients", ""]
     return "\n".join(lines)
 
 

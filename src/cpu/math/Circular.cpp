@@ -1,9 +1,11 @@
 // sin, cos, tan: polynomials within an eighth of a turn of zero.
-#include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
 #include "cpu/math/RangeReduction.h"
+#include "eval/MathCoefficients.h"
 
 namespace smalti::cpu {
+
+using namespace coefficients;
 namespace {
 
 /// sin or cos of the remainder, as `n` turns say; negative in the second half of the circle.

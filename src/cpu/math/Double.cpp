@@ -1,8 +1,10 @@
 #include "cpu/math/Double.h"
 
-#include "cpu/math/Coefficients.h"
+#include "eval/MathCoefficients.h"
 
 namespace smalti::cpu {
+
+using namespace coefficients;
 
 Lanes logOfDouble(Lanes u) {
   // u = 2^e m with m in √½ … √2. The exponent becomes a double as the low bits of 2^52, which every target can do.

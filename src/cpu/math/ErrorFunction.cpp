@@ -1,11 +1,13 @@
 // erf, erfc and the inverse of erf.
 
-#include "cpu/math/Coefficients.h"
 #include "cpu/math/Double.h"
 #include "cpu/math/Families.h"
 #include "cpu/math/Table.h"
+#include "eval/MathCoefficients.h"
 
 namespace smalti::cpu {
+
+using namespace coefficients;
 namespace {
 
 /// From this argument on, erf is 1.

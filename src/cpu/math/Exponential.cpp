@@ -5,15 +5,17 @@
 #include <limits>
 #include <optional>
 
-#include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
 #include "cpu/math/Nvidia.h"
 #include "cpu/math/Table.h"
+#include "eval/MathCoefficients.h"
 #include "ir/facts/Tolerance.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace smalti::cpu {
+
+using namespace coefficients;
 namespace {
 
 /// 1.5 · 2^23: adding it rounds to a whole number n, which then is in the low bits. With 126 more, the bits moved up by

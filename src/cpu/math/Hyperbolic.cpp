@@ -1,10 +1,12 @@
 // sinh, cosh and the inverse functions, by double precision; tanh is with the exponentials.
 
-#include "cpu/math/Coefficients.h"
 #include "cpu/math/Double.h"
 #include "cpu/math/Families.h"
+#include "eval/MathCoefficients.h"
 
 namespace smalti::cpu {
+
+using namespace coefficients;
 namespace {
 
 /// e^|x| in double, for |x| up to 100.

@@ -1,10 +1,12 @@
 // asin, acos, atan, atan2.
 #include <limits>
 
-#include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
+#include "eval/MathCoefficients.h"
 
 namespace smalti::cpu {
+
+using namespace coefficients;
 namespace {
 
 /// asin of |x|, or of √((1 - |x|)/2) where |x| is above a half: asin |x| = π/2 - 2 of it.

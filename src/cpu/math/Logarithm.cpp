@@ -1,9 +1,11 @@
 // log, log2, log10, log1p: x = 2^e (1 + f) with 1 + f in √½ … √2, and a polynomial in f.
 
-#include "cpu/math/Coefficients.h"
 #include "cpu/math/Families.h"
+#include "eval/MathCoefficients.h"
 
 namespace smalti::cpu {
+
+using namespace coefficients;
 namespace {
 
 constexpr int64_t kSqrtHalf = 0x3f3504f3, kOne = 0x3f800000;

@@ -1,12 +1,14 @@
 #include "cpu/math/RangeReduction.h"
 
-#include "cpu/math/Coefficients.h"
+#include "eval/MathCoefficients.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 namespace smalti::cpu {
+
+using namespace coefficients;
 namespace {
 
 /// Below it three f32 of π/2 leave a remainder as good as f32 can hold.

@@ -172,16 +172,21 @@ std::optional<Attribute> convert(const Attr& a, AttributeKind kind, const Source
   return std::nullopt;
 }
 
-/// Reads the composite chlo.top_k as the op: its decomposition sorts the whole array.
-void readCompositeAsTopK(RawOp& raw) {
-  const Attr *name = raw.find("name"), *attributes = raw.find("composite_attributes");
-  if (raw.name != "stablehlo.composite" || !name || name->text != "chlo.top_k" || !attributes) return;
-  const Attr* k = attributes->find("k");
-  if (!k) return;
-  Attr count = *k;
+/// Reads a composite of CHLO as the op of that name: top_k, whose decomposition sorts the whole array, and functions of
+/// one float, whose decompositions are many ops and less exact. Those of complex numbers keep to the decomposition.
+void readCompositeAsOp(RawOp& raw) {
+  const Attr* name = raw.find("name");
+  if (raw.name != "stablehlo.composite" || !name || !name->text.starts_with("chlo.") ||
+      !findPlainOp(withoutDialect(name->text)))
+    return;
+  const Attr* attributes = raw.find("composite_attributes");
+  const Attr* k = name->text == "chlo.top_k" && attributes ? attributes->find("k") : nullptr;
+  const bool isFloatFunction = !attributes && raw.operandTypes.size() == 1 && is_float(raw.operandTypes[0].dtype);
+  if (!k && !isFloatFunction) return;
+  const Attr count = k ? *k : Attr{};
   raw.name = name->text;
   raw.attributes.clear();
-  raw.set("k", std::move(count));
+  if (k) raw.set("k", count);
 }
 
 }  // namespace
@@ -251,7 +256,7 @@ bool Parser::lowerAttributes(const RawOp& raw, Op& op) {
 bool Parser::lower(RawOp& raw, Op& op) {
   op.place = raw.place;
   op.operands = raw.operands;
-  readCompositeAsTopK(raw);
+  readCompositeAsOp(raw);
   const std::string_view name = raw.name;
   if (name == "func.return" || name == "stablehlo.return" || name == "sdy.return" || name == "func.call" ||
       name == "stablehlo.composite") {

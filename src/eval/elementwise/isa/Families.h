@@ -19,4 +19,9 @@ Rows<CodecRow> codecRows();
 Rows<ConvertRow> convertRows();
 std::array<SelectKernel, 4> selectKernels();
 
+// Rows of mathUnaryRows, in Activations.cpp.
+void tanh(const void* in, void* out, int64_t n);
+void erf(const void* in, void* out, int64_t n);
+void erfc(const void* in, void* out, int64_t n);
+
 }  // namespace smalti::eval::SMALTI_ISA

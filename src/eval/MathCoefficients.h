@@ -2,7 +2,7 @@
 // rounding of the evaluation (half a unit in the last place of f32 is 6.0e-8 at most).
 #pragma once
 
-namespace smalti::cpu {
+namespace smalti::coefficients {
 
 /// ln 2, in parts.
 inline constexpr float kLn2[] = {0x1.62e43p-1f, -0x1.05c61p-29f};
@@ -164,4 +164,4 @@ inline constexpr float kErfTable[][32] = {
      -0x1.d4da0ep-17f, -0x1.9242bap-18f},
 };
 
-}  // namespace smalti::cpu
+}  // namespace smalti::coefficients
