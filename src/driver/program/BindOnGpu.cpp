@@ -250,7 +250,7 @@ Result<std::shared_ptr<const DeviceProgram::State>> bindOnGpu(std::shared_ptr<co
              .have = fmt::format("GPU {}", arrays[i].gpu()),
              .help = "copy it, or compile the executable for that GPU: the target cuda:NUMBER"});
   auto bound = std::make_shared<BoundProgram>(compiled, code->gpu());
-  const Function& main = compiled->program->functions[static_cast<size_t>(compiled->program->main)];
+  const Function& main = compiled->main();
   std::vector<Value> arguments;
   for (const DeviceArray& input : inputs) arguments.push_back({input});
   auto results = bound->add(main, arguments, options.outputs, stepLimit);

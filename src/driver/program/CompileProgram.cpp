@@ -11,6 +11,7 @@
 #include "driver/program/ProgramRunner.h"
 #include "driver/program/TimeLimit.h"
 #include "driver/target/interpret/Interpret.h"
+#include "ir/program/Inline.h"
 
 namespace smalti::driver {
 namespace {
@@ -133,7 +134,9 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
   std::vector<bool> follow;
   for (const KernelPackage& kernel : program->kernels) follow.push_back(meshes && resultsFollowFromOperands(kernel));
   Effects effects(*program);
-  for (const Function& f : program->functions) {
+  // Plans of meshes are of the program's own functions.
+  if (!meshes) compiled->inlined = withSmallCallsInlined(*program);
+  for (const Function& f : meshes ? program->functions : compiled->inlined) {
     compiled->functions.emplace(f.name, &f);
     compiled->plans.add(*program, f, f.ops, follow);
     compiled->steps.add(
@@ -141,8 +144,8 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
         [&](const Op& op) { return effects.has(op); });
   }
   compiled->numerics = options.contract.numerics;
-  if (target.productsAsKernels && compiled->numerics == Numerics::f32 && options.contract.checks.empty())
-    compileProducts(*program, compiled->steps, *compiler, options);
+  if (target.stepsAsKernels && compiled->numerics == Numerics::f32 && options.contract.checks.empty())
+    compileSteps(meshes ? program->functions : compiled->inlined, compiled->steps, *compiler, options);
   if (meshes) {
     // Processes share the devices of meshes; a program without runs as a whole in each.
     auto group = processGroup(options.processes, options.network);

@@ -1,6 +1,8 @@
 #include "driver/program/ElementwiseGroups.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <ranges>
 #include <unordered_map>
 #include <unordered_set>
@@ -34,6 +36,18 @@ std::optional<Repetition> repetition(const TypedOp& op) {
   while (d > 0)
     if (covered[--d]) return std::nullopt;
   return r;
+}
+
+/// The element, if all are the same.
+std::optional<Array> repeatedElement(const Array& value) {
+  const auto bytes = static_cast<size_t>(storage_bytes(value.dtype()));
+  if (value.elements() == 0) return std::nullopt;
+  const std::byte* const data = value.data();
+  if (std::memcmp(data, data + bytes, static_cast<size_t>(value.bytes()) - bytes) != 0) return std::nullopt;
+  auto element = Array::allocate({value.dtype(), {}});
+  if (!element) return std::nullopt;
+  std::memcpy(element->data(), data, bytes);
+  return std::move(*element);
 }
 
 class Grouping {
@@ -73,14 +87,40 @@ class Grouping {
   /// Whether groups can contain the op without its array.
   bool isRepeated(const Op& op) const {
     if (op.results.size() != 1 || is_complex(type(op.results[0]).dtype)) return false;
-    if (op.name == "constant") return std::get<Array>(*op.find("value")).elements() == 1;
+    if (op.name == "constant") return constants_.contains(op.results[0]);
     return op.name == "broadcast_in_dim" && repetition({op, function_}).has_value();
   }
 
   /// Whether the result is the operand's memory, if that is not made by a group.
   bool isView(const Op& op) const { return plain::keepsElements(function_, op) && op.name != "bitcast_convert"; }
 
+  /// Notes a result of one element that is known, or that repeats such an element.
+  void findConstant(const Op& op) {
+    if (op.results.size() != 1 || is_complex(type(op.results[0]).dtype)) return;
+    const auto isKnown = [&](ValueId v) { return constants_.contains(v); };
+    if (op.name == "constant") {
+      if (auto element = repeatedElement(std::get<Array>(*op.find("value"))))
+        constants_.emplace(op.results[0], std::move(*element));
+    } else if (op.operands.empty() || !std::ranges::all_of(op.operands, isKnown)) {
+      return;
+    } else if (op.name == "broadcast_in_dim") {
+      constants_.emplace(op.results[0], constants_.at(op.operands[0]));
+    } else if (type(op.results[0]).elements() == 1 && plain::KernelList::Builder::has(function_, op)) {
+      plain::KernelList::Builder builder(function_);
+      for (const ValueId v : op.operands)
+        if (!builder.knows(v)) builder.addConstant(v, constants_.at(v).data());
+      builder.add(op);
+      auto value = Array::allocate(type(op.results[0]));
+      if (!value) return;
+      std::byte* const to = value->data();
+      eval::Scratch scratch;
+      builder.finish(op.results).run({}, {&to, 1}, 0, 1, scratch);
+      constants_.emplace(op.results[0], std::move(*value));
+    }
+  }
+
   void place(const Op& op) {
+    findConstant(op);
     if (isElementwise(op) && (!isView(op) || isMadeByOurs(op))) return join(op);
     const bool isSmall = op.regions.empty() && op.results.size() == 1 && op.name != "call" && op.kernel < 0 &&
                          type(op.results[0]).elements() == 1;
@@ -188,24 +228,36 @@ class Grouping {
       for (const ValueId v : op->operands)
         if (!builder.knows(v)) addOperand(v, *group, builder);
       builder.add(*op);
+      group->form.ops.push_back(op);
       if (needed.contains(op->results[0])) group->results.push_back(op->results[0]);
     }
     group->kernels = builder.finish(group->results);
+    group->form.elements = group->elements;
+    group->form.results = group->results;
     return group;
   }
 
   void addOperand(ValueId v, ElementwiseGroup& group, plain::KernelList::Builder& builder) const {
+    if (const auto constant = constants_.find(v); constant != constants_.end()) {
+      group.form.constants.emplace(v, constant->second);
+      return builder.addConstant(v, constant->second.data());
+    }
     const auto found = repeated_.find(v);
-    if (found != repeated_.end() && found->second->name == "constant")
-      return builder.addConstant(v, std::get<Array>(*found->second->find("value")).data());
+    const auto add = [&](ValueId array, Repetition r) {
+      group.operands.push_back(array);
+      group.form.operands.push_back({v, type(v).dtype, r.inner, r.count});
+    };
     if (found != repeated_.end()) {
       const Repetition r = *repetition({*found->second, function_});
-      group.operands.push_back(found->second->operands[0]);
+      add(found->second->operands[0], r);
       return builder.addRepeated(v, r.inner, r.count);
     }
-    group.operands.push_back(v);
-    if (type(v).elements() == group.elements) return builder.addArgument(v);
-    builder.addRepeated(v, group.elements, 1);  // a scalar
+    if (type(v).elements() == group.elements) {
+      add(v, {1, group.elements});
+      return builder.addArgument(v);
+    }
+    add(v, {group.elements, 1});  // a scalar
+    builder.addRepeated(v, group.elements, 1);
   }
 
   const Function& function_;
@@ -214,6 +266,7 @@ class Grouping {
   std::vector<Unit> units_;
   std::vector<Open> open_;  ///< groups that the next ops may join
   std::unordered_map<ValueId, const Op*> repeated_, transposed_;
+  std::unordered_map<ValueId, Array> constants_;  ///< by a value all of whose elements are known to be this one
 };
 
 }  // namespace

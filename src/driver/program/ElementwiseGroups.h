@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "lang/fuse/ElementwiseKernel.h"
 #include "plain/KernelList.h"
 #include "plain/PlainEvaluators.h"
 
@@ -16,6 +17,7 @@ struct ElementwiseGroup {
   std::vector<ValueId> operands, results;
   int64_t elements = 0;
   plain::KernelList kernels;
+  lang::ElementwiseForm form;  ///< the same for native code; its operands are the arrays of `operands`
 
   /// The arrays of `results`. One may be in the memory of an operand that has no other user. Once `stop` is set, no
   /// more elements are computed.

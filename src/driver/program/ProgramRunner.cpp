@@ -94,7 +94,7 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
   static const Coordinates kNowhere;
   std::vector<DeviceState> whole(1);
   whole[0].coordinates = &kNowhere;
-  auto results = runFunction(program_.functions[program_.main], std::move(whole), std::move(ofLane));
+  auto results = runFunction(compiled_.main(), std::move(whole), std::move(ofLane));
   if (!results && shared_) shared_->giveUp();
   if (!results) {  // earlier findings may explain it: for example a race that makes results differ
     Diagnostic d = std::move(results.error());
@@ -254,12 +254,13 @@ Status ProgramRunner::runGroup(const Function&, const Step& step, DeviceStates s
   return success();
 }
 
-Status ProgramRunner::runProduct(const Function& f, const Step& step, DeviceStates states) {
-  if (settings_.needsMachine()) return runPlain(f, step, states);  // observers see the program's own kernels
+Status ProgramRunner::runStepKernel(const Function& f, const Step& step, DeviceStates states) {
+  // Observers see the program's own kernels.
+  if (settings_.needsMachine()) return step.group ? runGroup(f, step, states) : runPlain(f, step, states);
   for (DeviceState* state : states) {
-    auto result = step.product->run(takeOperands(step, *state), step.types[0], settings_);
-    if (!result) return fail(std::move(result.error()));
-    state->values[step.results[0]] = std::move(*result);
+    auto results = step.kernel->run(takeOperands(step, *state), step.types, settings_);
+    if (!results) return fail(std::move(results.error()));
+    store(step, *state, std::move(*results));
   }
   return success();
 }

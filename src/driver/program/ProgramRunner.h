@@ -25,7 +25,9 @@ class CompiledProgram {
   ProcessGroup* group = nullptr;           ///< of processes that share the meshes; null: all devices are here
   std::optional<DirectCollective> direct;  ///< all that main does
   int soleKernel = -1;                     ///< all that main does is to call it; -1: it does more
+  std::vector<Function> inlined;           ///< functions in place of the program's; empty: those of the program
   std::unordered_map<std::string_view, const Function*> functions;
+  const Function& main() const { return *functions.at(program->functions[static_cast<size_t>(program->main)].name); }
   ProgramSteps steps;
   const TargetKernel* sole() const { return soleKernel < 0 ? nullptr : kernels[static_cast<size_t>(soleKernel)].get(); }
 };
@@ -53,7 +55,7 @@ class ProgramRunner {
   /// The function that runs an op of that name; null: it is a collective or an op on arrays.
   static Status (ProgramRunner::* runnerOf(std::string_view op))(const Function&, const Step&, DeviceStates);
   Status runGroup(const Function&, const Step&, DeviceStates);
-  Status runProduct(const Function&, const Step&, DeviceStates);
+  Status runStepKernel(const Function&, const Step&, DeviceStates);
 
  private:
   /// The results of each device.

@@ -15,9 +15,9 @@ bool mayTake(const Op& op) { return !isBranch(op) && op.name != "manual_computat
 
 }  // namespace
 
-void Step::multiplyWith(std::shared_ptr<const ProgramProduct> by) {
-  product = std::move(by);
-  if (product) run = &ProgramRunner::runProduct;
+void Step::computeWith(std::shared_ptr<const StepKernel> by) {
+  kernel = std::move(by);
+  if (kernel) run = &ProgramRunner::runStepKernel;
 }
 
 void ProgramSteps::add(const Function& f, const OfOp& once, const OfOp& hasEffects) {

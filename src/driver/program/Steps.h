@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "driver/program/ElementwiseGroups.h"
-#include "driver/program/ProgramProducts.h"
+#include "driver/program/StepKernels.h"
 #include "plain/Collectives.h"
 #include "plain/PlainEvaluators.h"
 
@@ -16,14 +16,14 @@ class ProgramRunner;
 
 /// One op of a block, or a group of element-wise ones.
 struct Step {
-  /// The op is a product, which this computes; null: it remains an op.
-  void multiplyWith(std::shared_ptr<const ProgramProduct>);
+  /// Null: it remains an op or a group.
+  void computeWith(std::shared_ptr<const StepKernel>);
 
   const Op* op = nullptr;  ///< of a group the last one
   std::shared_ptr<const ElementwiseGroup> group;
   std::vector<ValueId> operands, results;
   std::vector<std::vector<int64_t>> permutations;  ///< StepOps::permutations
-  std::shared_ptr<const ProgramProduct> product;   ///< null: it is none, or not compiled
+  std::shared_ptr<const StepKernel> kernel;        ///< native code that computes it; null: there is none
   /// Runs ops that do more than compute arrays; null: `exchange` or `evaluate` runs it.
   Status (ProgramRunner::*run)(const Function&, const Step&, std::span<struct DeviceState*>) = nullptr;
   plain::CollectiveEvaluator exchange = nullptr;

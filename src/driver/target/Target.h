@@ -66,7 +66,7 @@ struct Target {
   std::function<bool(const machine::ObserverRow&)> checks;
   Numerics numerics = Numerics::f32;  ///< the meaning of --numerics auto
   bool aheadOfTime = false;           ///< makes code, which takes a while and may be kept in the cache
-  bool productsAsKernels = false;     ///< compiles the large products between kernels, too
+  bool stepsAsKernels = false;        ///< compiles large products and groups between kernels, too
   /// Why it cannot run here: a sentence as the message ("no CUDA driver found"), and its own help where there is some.
   std::function<Status(std::string_view argument)> available;
   /// The compiler of kernels for an argument ("" without one), which is parsed only here. Empty if it compiles whole

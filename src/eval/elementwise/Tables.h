@@ -24,7 +24,7 @@ struct BinaryRow {
 /// Integers as they are stored; signedness of 8 bits and more is the op's affair.
 enum class IntLayout : uint8_t { pred, i2, u2, i4, u4, w8, w16, w32, w64 };
 inline constexpr int kNumIntLayouts = 9;
-/// Tables of avx2 and avx512 have w8, w16 and w32 only; null elsewhere.
+/// Tables of avx2 and avx512 have w8, w16, w32, and w64 of binary ops; null elsewhere.
 struct IntUnaryRow {
   std::string_view name;
   UnaryKernel kernels[kNumIntLayouts];

@@ -149,20 +149,40 @@ Reg integerIntrinsic(Builder& b, Reg x, Reg y) {
   return b.CreateBinaryIntrinsic(Id, x, y);
 }
 
+/// Whether the processor lacks the division: of vectors, by other numbers than constants. Of up to 32 bits it is exact
+/// in f64, and truncates exactly: the quotient is at least 1/y from the next integer, and its error below 2^-21/y.
+bool dividesInF64(Reg x, Reg y) {
+  return x->getType()->isVectorTy() && widthOf(x) <= 32 && !llvm::isa<llvm::Constant>(y);
+}
+Reg quotientSigned(Builder& b, Reg x, Reg y) {
+  if (!dividesInF64(x, y)) return b.CreateSDiv(x, y);
+  llvm::Type* wide = x->getType()->getWithNewType(b.getDoubleTy());
+  return b.CreateFPToSI(b.CreateFDiv(b.CreateSIToFP(x, wide), b.CreateSIToFP(y, wide)), x->getType());
+}
+Reg quotientUnsigned(Builder& b, Reg x, Reg y) {
+  if (!dividesInF64(x, y)) return b.CreateUDiv(x, y);
+  llvm::Type* wide = x->getType()->getWithNewType(b.getDoubleTy());
+  return b.CreateFPToUI(b.CreateFDiv(b.CreateUIToFP(x, wide), b.CreateUIToFP(y, wide)), x->getType());
+}
+
 /// x / 0 = all ones, MIN / -1 = MIN; x % 0 = x.
 Reg divideSigned(Builder& b, Reg x, Reg y, bool remainder) {
   Reg isZero = b.CreateICmpEQ(y, zero(y));
   Reg least = llvm::ConstantInt::get(x->getType(), llvm::APInt::getSignedMinValue(static_cast<unsigned>(widthOf(x))));
   Reg overflows = b.CreateAnd(b.CreateICmpEQ(x, least), b.CreateICmpEQ(y, constant(y, -1)));
   Reg safe = b.CreateSelect(b.CreateOr(isZero, overflows), constant(y, 1), y);
-  return remainder ? b.CreateSelect(isZero, x, b.CreateSRem(x, safe))
-                   : b.CreateSelect(isZero, constant(x, -1), b.CreateSDiv(x, safe));
+  if (remainder && !dividesInF64(x, safe)) return b.CreateSelect(isZero, x, b.CreateSRem(x, safe));
+  Reg quotient = quotientSigned(b, x, safe);
+  return remainder ? b.CreateSelect(isZero, x, b.CreateSub(x, b.CreateMul(quotient, safe)))
+                   : b.CreateSelect(isZero, constant(x, -1), quotient);
 }
 Reg divideUnsigned(Builder& b, Reg x, Reg y, bool remainder) {
   Reg isZero = b.CreateICmpEQ(y, zero(y));
   Reg safe = b.CreateSelect(isZero, constant(y, 1), y);
-  return remainder ? b.CreateSelect(isZero, x, b.CreateURem(x, safe))
-                   : b.CreateSelect(isZero, constant(x, -1), b.CreateUDiv(x, safe));
+  if (remainder && !dividesInF64(x, safe)) return b.CreateSelect(isZero, x, b.CreateURem(x, safe));
+  Reg quotient = quotientUnsigned(b, x, safe);
+  return remainder ? b.CreateSelect(isZero, x, b.CreateSub(x, b.CreateMul(quotient, safe)))
+                   : b.CreateSelect(isZero, constant(x, -1), quotient);
 }
 Reg divsi(Builder& b, Reg x, Reg y) { return divideSigned(b, x, y, false); }
 Reg remsi(Builder& b, Reg x, Reg y) { return divideSigned(b, x, y, true); }

@@ -208,7 +208,7 @@ const Target& cpuTarget() {
       .argument = {},
       .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
       .aheadOfTime = true,
-      .productsAsKernels = true,
+      .stepsAsKernels = true,
       // If the processor lacks required instructions, the machine runs everything.
       .available = [](std::string_view) { return Status(); },
       .open = [](std::string_view) -> Result<KernelCompiler> {

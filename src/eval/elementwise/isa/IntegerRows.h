@@ -35,16 +35,16 @@ constexpr IntBinaryRow intBinaryRow(std::string_view name) {
       name,
       {SMALTI_RARE((intBinary<Op, IntPred>)), SMALTI_RARE((intBinary<Op, IntI2>)), SMALTI_RARE((intBinary<Op, IntU2>)),
        SMALTI_RARE((intBinary<Op, IntI4>)), SMALTI_RARE((intBinary<Op, IntU4>)), intBinary<Op, IntW8>,
-       intBinary<Op, IntW16>, binaryLoop<IntW32, IntW32, Op<IntW32>>, SMALTI_RARE((intBinary<Op, IntW64>))}};
+       intBinary<Op, IntW16>, binaryLoop<IntW32, IntW32, Op<IntW32>>, intBinary<Op, IntW64>}};
 }
 
 template <template <class> class Op>
 constexpr IntBinaryRow intCompareRow(std::string_view name) {
-  return {name,
-          {SMALTI_RARE((intCompare<Op, IntPred>)), SMALTI_RARE((intCompare<Op, IntI2>)),
-           SMALTI_RARE((intCompare<Op, IntU2>)), SMALTI_RARE((intCompare<Op, IntI4>)),
-           SMALTI_RARE((intCompare<Op, IntU4>)), intCompare<Op, IntW8>, intCompare<Op, IntW16>,
-           binaryLoop<IntW32, Pred, Op<IntW32>>, SMALTI_RARE((intCompare<Op, IntW64>))}};
+  return {
+      name,
+      {SMALTI_RARE((intCompare<Op, IntPred>)), SMALTI_RARE((intCompare<Op, IntI2>)),
+       SMALTI_RARE((intCompare<Op, IntU2>)), SMALTI_RARE((intCompare<Op, IntI4>)), SMALTI_RARE((intCompare<Op, IntU4>)),
+       intCompare<Op, IntW8>, intCompare<Op, IntW16>, binaryLoop<IntW32, Pred, Op<IntW32>>, intCompare<Op, IntW64>}};
 }
 
 }  // namespace smalti::eval::SMALTI_ISA
