@@ -18,7 +18,8 @@ using Require = llvm::function_ref<void(Reg)>;
 PackedView unpacked(const View&);
 /// A bitcast, by the rule of `bitcastElements` (PackedLayout.h). Emits a check if its validity depends on an index.
 std::optional<PackedView> bitcastView(Builder&, Require, const PackedView&, DType, std::span<const int64_t> shape);
-/// A slice as in View.h, and a reshape by the rule of `reshapedElements` (PackedLayout.h).
+/// A slice as in View.h, of which the view says that it has it, and a reshape by the rule of `reshapedElements`
+/// (PackedLayout.h).
 PackedView slice(Builder&, const PackedView&, std::span<const Reg> starts, std::span<const int64_t> sizes,
                  std::span<const int64_t> steps = {});
 std::optional<PackedView> reshape(Builder&, const PackedView&, std::span<const int64_t> shape);

@@ -28,6 +28,7 @@ NativeResult sliceRef(Lowering& l, mlir::Operation& op, const char* code) {
   const Shape sizes = shapeOf(op.getResult(0).getType());
   if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
     return unsupported("a slice whose rank differs from its ref's");
+  if (packed && !packed->hasSlice(sizes)) return unsupported(kFoldedRows);
   const auto wide = [&](unsigned operand) -> Reg {
     Reg r = operand < op.getNumOperands() ? l.scalar(op.getOperand(operand)) : nullptr;
     return r ? l.b.CreateSExtOrTrunc(r, l.b.getInt64Ty()) : nullptr;
@@ -103,6 +104,11 @@ NativeResult reshapeRef(Lowering& l, mlir::Operation& op, const char* code) {
   auto view = reshape(l.b, whole, shape);
   if (!view && !whole.extendsPast())
     if (auto strided = reshape(l.b, unpacked(whole), shape)) {
+      if (strided->fold > 1) {
+        strided->dtype = strided->cells.dtype = dtype;
+        l.setPackedRef(op.getResult(0), std::move(*strided));
+        return {};
+      }
       view = std::move(strided->cells);
       view->padding = paddingAfterReshape(whole.shape, whole.padding, shape);
     }

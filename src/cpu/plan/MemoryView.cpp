@@ -31,6 +31,12 @@ std::optional<PackedMemory> bitcastMemory(const PackedMemory& from, DType to, st
 }
 
 PackedMemory slice(const PackedMemory& from, std::span<const int64_t> sizes, std::span<const int64_t> steps) {
+  if (from.fold > 1) {
+    PackedMemory rows = from;
+    rows.fold = 1;
+    const std::vector<int64_t> taken{sizes[0] == 1 ? 1 : steps[0] / from.fold, steps.empty() ? 1 : steps[1]};
+    return slice(rows, sizes, taken);
+  }
   PackedMemory v = from;
   v.cells = slice(from.cells, sizes, steps);
   for (size_t d = 0; d < v.rowSteps.size(); ++d) {

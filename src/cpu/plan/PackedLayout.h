@@ -24,9 +24,20 @@ struct PackedLayout {
   std::vector<Number> rowSteps;  ///< narrow rows per index, by dimension; only if elementsPerCell > 1
   Number row{};                  ///< narrow row of element (0, …, 0); only if elementsPerCell > 1
   Number rowStride{};            ///< stored elements from a stored row to the next; only if elementsPerCell > 1
+  /// Rows that a reshape has cut into `fold` shorter ones, which become the first of two dimensions: element (i, j) is
+  /// at (i / fold) * strides[0] + (i % fold) * foldStride + j * strides[1]. Every fold-th row is a slice of plain
+  /// strides.
+  int64_t fold = 1;
+  Number foldStride{};  ///< only if fold > 1
 
-  bool isPlain() const { return cellsPerElement == 1 && elementsPerCell == 1 && dtype == cells.dtype; }
+  bool isPlain() const { return cellsPerElement == 1 && elementsPerCell == 1 && fold == 1 && dtype == cells.dtype; }
+  /// Whether `slice` can express a slice of these sizes and steps (empty: all 1).
+  bool hasSlice(std::span<const int64_t> sizes, std::span<const int64_t> steps = {}) const {
+    return fold == 1 || sizes[0] == 1 || (!steps.empty() && steps[0] % fold == 0);
+  }
 };
+
+inline constexpr const char* kFoldedRows = "an access to neighbouring rows of a ref that a reshape has cut";
 
 // The `Arithmetic` of StridedLayout.h also has
 //   void moveByRows(View&, Number rows, int64_t elementsPerCell, Number rowStride);
@@ -123,6 +134,7 @@ template <class Arithmetic, class Packed>
 std::optional<Packed> bitcastElements(Arithmetic arithmetic, const Packed& from, DType to,
                                       std::span<const int64_t> shape) {
   const int was = bit_width(from.dtype), is = bit_width(to);
+  if (from.fold > 1) return std::nullopt;
   if (was < 2 || is < 2 || is_semaphore(from.dtype) || is_semaphore(to) || from.cells.extendsPast())
     return std::nullopt;
   if (was == is) {
@@ -146,11 +158,29 @@ std::optional<Packed> bitcastElements(Arithmetic arithmetic, const Packed& from,
   return v;
 }
 
+/// A reshape that cuts rows into shorter ones; nullopt: it is none.
+template <class Arithmetic, class Packed>
+std::optional<Packed> foldedRows(Arithmetic arithmetic, const Packed& from, std::span<const int64_t> shape) {
+  const Shape& old = from.cells.shape;
+  if (from.elementsPerCell > 1 || shape.size() != 2 || old.empty() || shape[1] == 0 || old.back() % shape[1] != 0)
+    return std::nullopt;
+  const Shape rows{num_elements(old) / old.back(), old.back()};
+  auto strides = reshapedStrides(arithmetic, old, from.cells.strides, rows);
+  if (!strides) return std::nullopt;
+  Packed v = from;
+  v.fold = old.back() / shape[1];
+  v.foldStride = arithmetic.multiply((*strides)[1], arithmetic.constant(shape[1]));
+  v.cells.strides = std::move(*strides);
+  v.cells.shape.assign(shape.begin(), shape.end());
+  return v;
+}
+
 /// Like `reshaped` of StridedLayout.h, but takes any strides that express the result.
 template <class Arithmetic, class Packed>
 std::optional<Packed> reshapedElements(Arithmetic arithmetic, const Packed& from, std::span<const int64_t> shape) {
   Packed v = from;
   const size_t rank = shape.size();
+  if (from.fold > 1) return std::ranges::equal(from.cells.shape, shape) ? std::optional(v) : std::nullopt;
   if (const auto source = schedule::unitReshape(from.cells.shape, shape)) {
     v.cells.strides.assign(rank, arithmetic.constant(0));
     if (from.cells.dynamic()) v.cells.sizes.assign(rank, arithmetic.constant(1));
@@ -165,7 +195,7 @@ std::optional<Packed> reshapedElements(Arithmetic arithmetic, const Packed& from
   } else {
     if (from.cells.dynamic() || from.cells.elements() != num_elements(shape)) return std::nullopt;
     auto strides = reshapedStrides(arithmetic, from.cells.shape, from.cells.strides, shape);
-    if (!strides) return std::nullopt;
+    if (!strides) return foldedRows(arithmetic, from, shape);
     v.cells.strides = std::move(*strides);
     if (from.elementsPerCell > 1) {
       auto steps = reshapedStrides(arithmetic, from.cells.shape, from.rowSteps, shape);

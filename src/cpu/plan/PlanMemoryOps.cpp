@@ -54,9 +54,19 @@ tl::expected<MemoryView, Unsupported> boxOf(BodyPlanner& p, mlir::Operation& op,
   return *shaped;
 }
 
+NativeResult checkPackedBox(const PackedMemory& ref, mlir::Operation& op, mlir::ValueRange indices, mlir::Type value) {
+  const bool scalar = !llvm::isa<mlir::VectorType>(value);
+  const auto region = accessBoxOf(op, ref.cells.shape.size(), indices.size(), scalar ? Shape{} : shapeOf(value));
+  if (!region) return unsupported(region.error());
+  return ref.hasSlice(region->sizes, region->steps) ? NativeResult() : unsupported(kFoldedRows);
+}
+
 NativeResult planPackedLoad(BodyPlanner& p, mlir::Operation& op) {
-  p.flush();
   const mlir::Value result = op.getResult(0);
+  if (auto ok = checkPackedBox(*p.packedRef(op.getOperand(0)), op, op.getOperands().drop_front(), result.getType());
+      !ok)
+    return ok;
+  p.flush();
   if (isVector(result) && !p.scheduler.liveness().dead(&op))
     p.setView(result, BodyPlanner::allocate(p.packedRef(op.getOperand(0))->dtype, shapeOf(result.getType())));
   return {};
@@ -77,14 +87,18 @@ NativeResult planScalarLoad(BodyPlanner& p, mlir::Operation& op) {
   return box ? NativeResult() : tl::unexpected(box.error());
 }
 
-NativeResult planScalarStore(BodyPlanner& p, mlir::Operation&) {
+NativeResult planScalarStore(BodyPlanner& p, mlir::Operation& op) {
+  if (const PackedMemory* packed = p.packedRef(op.getOperand(1)))
+    if (auto ok = checkPackedBox(*packed, op, op.getOperands().drop_front(2), op.getOperand(0).getType()); !ok)
+      return ok;
   p.flushBeforeWrites();
   return {};
 }
 
 NativeResult addStore(BodyPlanner& p, mlir::Operation& op, mlir::Value value, mlir::Value ref, mlir::ValueRange indices,
                       mlir::Value mask) {
-  if (p.packedRef(ref)) {
+  if (const PackedMemory* packed = p.packedRef(ref)) {
+    if (auto ok = checkPackedBox(*packed, op, indices, value.getType()); !ok) return ok;
     if (boolAttribute(op, "add")) return unsupported("a store that adds through a bitcast of a ref to another width");
     p.flushBeforeWrites();
     p.view(value);
@@ -119,6 +133,7 @@ NativeResult planSliceRef(BodyPlanner& p, mlir::Operation& op) {
   const Shape sizes = shapeOf(op.getResult(0).getType());
   if (sizes.size() != whole.shape.size() || segments[1] != static_cast<int64_t>(sizes.size()))
     return unsupported("a slice whose rank differs from its ref's");
+  if (packed && !packed->hasSlice(sizes)) return unsupported(kFoldedRows);
   const auto known = [&](unsigned operand) {
     return operand < op.getNumOperands() ? p.integers.find(op.getOperand(operand)) : std::nullopt;
   };
@@ -181,6 +196,11 @@ NativeResult planReshapeRef(BodyPlanner& p, mlir::Operation& op) {
   if (!view) {
     auto strided = whole.extendsPast() ? std::nullopt : reshape(unpacked(whole), shape);
     if (!strided) return unsupported("a reshape of a ref that is not a strided view");
+    if (strided->fold > 1) {
+      strided->dtype = strided->cells.dtype = dtype;
+      p.setPackedRef(op.getResult(0), std::move(*strided));
+      return {};
+    }
     view = std::move(strided->cells);
     view->padding = paddingAfterReshape(whole.shape, whole.padding, shape);
   }

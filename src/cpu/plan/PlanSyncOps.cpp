@@ -22,7 +22,7 @@ bool isSemaphore(const BodyPlanner& p, mlir::Value v) {
 /// The source or target of a copy; nullopt: native code does not follow it.
 std::optional<PackedMemory> sideOf(const BodyPlanner& p, mlir::Value v) {
   if (!v) return std::nullopt;
-  if (const PackedMemory* packed = p.packedRef(v)) return *packed;
+  if (const PackedMemory* packed = p.packedRef(v)) return packed->fold > 1 ? std::nullopt : std::optional(*packed);
   return p.hasRef(v) ? std::optional(unpacked(p.ref(v))) : std::nullopt;
 }
 

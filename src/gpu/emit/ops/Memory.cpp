@@ -77,6 +77,7 @@ tl::expected<cpu::PackedView, cpu::Unsupported> packedBoxOf(GpuLowering& l, mlir
   const cpu::PackedView& whole = *l.packedRef(ref);
   auto bounds = boundsOf(l, op, whole.cells, indices, valueShape);
   if (!bounds) return tl::unexpected(bounds.error());
+  if (!whole.hasSlice(bounds->box.sizes, bounds->box.steps)) return unsupported(cpu::kFoldedRows);
   cpu::PackedView box = cpu::slice(l.b, whole, bounds->starts, bounds->box.sizes, bounds->box.steps);
   box.cells.sizes.clear();
   auto shaped = cpu::reshape(l.b, box, valueShape);

@@ -148,7 +148,7 @@ NativeResult copyElements(GpuLowering& l, const View& source, const View& target
 /// The source or target of a copy; nullopt: device code does not follow it.
 std::optional<cpu::PackedView> sideOf(GpuLowering& l, mlir::Value v) {
   if (!v) return std::nullopt;
-  if (const cpu::PackedView* packed = l.packedRef(v)) return *packed;
+  if (const cpu::PackedView* packed = l.packedRef(v)) return packed->fold > 1 ? std::nullopt : std::optional(*packed);
   return l.hasRef(v) ? std::optional(cpu::unpacked(l.ref(v))) : std::nullopt;
 }
 
