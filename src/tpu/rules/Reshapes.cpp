@@ -115,15 +115,39 @@ void onStack(mlir::Operation* op, const Judge& judge) {
 
 int64_t rowsOf(const ArrayType& ref) { return ref.shape.size() < 2 ? 1 : ref.shape[ref.shape.size() - 2]; }
 
-/// No padding between the rows of one tile and those of the next.
-bool isContiguous(const Chip& chip, const ArrayType& ref) {
-  const int64_t rows = rowsOf(ref);
-  return rows % tileRows(chip, ref.dtype, rows) == 0 || elements(ref.shape) == rows * ref.shape.back();
+/// The tiles of a ref. Reshapes keep them, except those that make rows of other lengths of what is linear in memory.
+struct RefTiles {
+  int64_t rows = 1;
+  bool areFull = true;  ///< no padding between the rows of one tile and those of the next
+};
+
+bool becomesLinear(const ArrayType& from, const ArrayType& to, const RefTiles& tiles) {
+  const int64_t lanes = from.shape.back(), newLanes = to.shape.back();
+  return elementBits(from.dtype) == 32 && lanes % kLanes == 0 && newLanes % kLanes == 0 &&
+         (tiles.rows == 1 || lanes == kLanes);
+}
+
+RefTiles tilesOf(const Chip& chip, mlir::Value ref) {
+  const auto type = arrayTypeOf(ref.getType());
+  if (!type) return {};
+  if (auto reshape = ref.getDefiningOp<MemRefReshapeOp>()) {
+    const auto from = arrayTypeOf(reshape.getInput().getType());
+    if (!from || from->shape.size() < 2 || type->shape.size() < 2) return {};
+    const RefTiles tiles = tilesOf(chip, reshape.getInput());
+    if (from->shape.back() != type->shape.back() && becomesLinear(*from, *type, tiles)) return {};
+    return tiles;
+  }
+  const int64_t rows = rowsOf(*type), tile = tileRows(chip, type->dtype, rows);
+  return {tile, rows % tile == 0};
+}
+
+bool isContiguous(const ArrayType& ref, const RefTiles& tiles) {
+  return tiles.areFull || elements(ref.shape) == rowsOf(ref) * ref.shape.back();
 }
 
 /// Do the last two dimensions stay, but for rows that are split or joined at whole tiles, or in memory whose rows
-/// follow each other as they do in an array without tiles?
-bool keepsTiles(const Chip& chip, const ArrayType& from, const ArrayType& to) {
+/// follow each other as they do in an array without tiles? Only accesses need whole tiles of words (`isAccessed`).
+bool keepsTiles(const ArrayType& from, const ArrayType& to, const RefTiles& tiles, bool isAccessed) {
   if (from.shape.empty() || to.shape.empty()) return false;
   const bool isWords = elementBits(from.dtype) == 32;
   const int64_t lanes = from.shape.back(), newLanes = to.shape.back();
@@ -132,15 +156,13 @@ bool keepsTiles(const Chip& chip, const ArrayType& from, const ArrayType& to) {
         isWords && (from.shape.size() == 1 ? newLanes == kLanes : lanes == kLanes && newLanes % kLanes == 0);
     return isLinear || (from.shape.size() == to.shape.size() && lanes == newLanes);
   }
-  const int64_t rows = rowsOf(from), newRows = rowsOf(to);
   const bool isOneTileWide = isWords && lanes <= kLanes;
-  if (lanes == newLanes && rows == newRows && !isOneTileWide) return true;
-  if (!isContiguous(chip, from)) return false;
-  const bool hasWholeLanes = lanes % kLanes == 0 && newLanes % kLanes == 0;
-  if (isWords && hasWholeLanes && (rows == 1 || lanes == kLanes)) return true;
+  const bool keepsRows = lanes == newLanes && rowsOf(from) == rowsOf(to);
+  if (keepsRows && !isOneTileWide && (!tiles.areFull || rowsOf(to) % tiles.rows == 0)) return true;
+  if (!isContiguous(from, tiles)) return false;
+  if (becomesLinear(from, to, tiles)) return true;
   if (lanes != newLanes) return false;
-  const int64_t tile = tileRows(chip, from.dtype, rows);
-  return isOneTileWide || (rows % tile == 0 && newRows % tile == 0);
+  return isOneTileWide || (tiles.areFull && ((isWords && !isAccessed) || rowsOf(to) % tiles.rows == 0));
 }
 
 void onRefReshape(mlir::Operation* op, const Judge& judge) {
@@ -148,9 +170,13 @@ void onRefReshape(mlir::Operation* op, const Judge& judge) {
   if (!reshape) return;
   const auto view = viewOf(reshape.getInput());
   const auto from = arrayTypeOf(reshape.getInput().getType()), to = arrayTypeOf(reshape.getType());
-  if (!view || !from || !to || !view->isTiled() || keepsTiles(judge.chip, *from, *to)) return;
-  const int64_t tile = view->rank() >= 2 ? tileRows(judge.chip, from->dtype, rowsOf(*from)) : kLanes;
-  if (from->shape.size() >= 2 && !isContiguous(judge.chip, *from)) {
+  if (!view || !from || !to || !view->isTiled()) return;
+  const RefTiles tiles = tilesOf(judge.chip, reshape.getInput());
+  const bool isAccessed =
+      op->use_empty() || llvm::any_of(op->getUsers(), [](auto* user) { return !mlir::isa<MemRefReshapeOp>(user); });
+  if (keepsTiles(*from, *to, tiles, isAccessed)) return;
+  const int64_t tile = view->rank() >= 2 ? tiles.rows : kLanes;
+  if (from->shape.size() >= 2 && !isContiguous(*from, tiles)) {
     judge.refuse(reason::kRefReshape, op->getLoc(),
                  {.message = "Reshape on a non-contiguous memref: its rows are padded to whole tiles",
                   .need = fmt::format("a multiple of {} rows", tile),
