@@ -138,6 +138,8 @@ class Module:
     def check(self, *inputs: Any, **options: Option) -> Report:
         """Runs with all checks. The report's `findings` lists what they found; nothing is raised for it.
 
+        Raises Error for a mistake that ends the run, such as a store outside a ref (SM4010) or a deadlock (SM4103).
+
         With `chip="v5e"` (v4, v5p, v6e, v7x; several with commas; "all"), what the compilers of those TPUs would refuse comes
         first: blocks that do not fit into VMEM, types and shapes that they do not take. No TPU is needed.
         """

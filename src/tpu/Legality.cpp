@@ -1,6 +1,8 @@
 #include "tpu/Legality.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -53,6 +55,8 @@ Verdict judge(const KernelPackage& kernel, const Chip& chip) {
   for (const auto& table : tables)
     for (const Rule& rule : table)
       if (rule.onKernel) rule.onKernel(judge);
+  std::set<std::string> said;  // an unrolled loop repeats the ops of one line
+  std::erase_if(verdict.refusals, [&](const Refusal& r) { return !said.insert(r.diagnostic.str()).second; });
   std::stable_sort(verdict.refusals.begin(), verdict.refusals.end(),
                    [](const Refusal& a, const Refusal& b) { return a.reason->stage < b.reason->stage; });
   const VmemMap vmem = vmemOf(kernel, chip);

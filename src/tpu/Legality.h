@@ -28,7 +28,7 @@ std::string_view name(Fits);
 
 /// The compiler's verdict on one kernel and chip.
 struct Verdict {
-  std::vector<Refusal> refusals;  ///< the compiler stops at the first
+  std::vector<Refusal> refusals;  ///< the compiler stops at the first; equal ones of one line are one
   Fits fits = Fits::yes;          ///< into VMEM
   int64_t vmemBytes = 0;          ///< windows, scratch and what the compiler adds
   bool accepted() const { return refusals.empty(); }

@@ -10,15 +10,9 @@ namespace {
 
 using testing::refusalOf;
 
-/// A kernel that views scratch of the first shape as the second, that as the third, and so on.
-std::string refusalOfReshapes(std::string_view chip, const std::vector<std::string>& shapes) {
-  std::string reshapes;
-  for (size_t i = 1; i < shapes.size(); ++i)
-    reshapes += fmt::format(
-        "%s{} = tpu.memref_reshape %s{} : memref<{}, #tpu.memory_space<vmem>> -> memref<{}, #tpu.memory_space<vmem>>\n",
-        i, i - 1, shapes[i - 1], shapes[i]);
-  return refusalOf(chip, {16, 128},
-                   fmt::format(R"MLIR(module {{
+/// Of a kernel with scratch of a shape, and these ops.
+std::string withScratch(const std::string& shape, const std::string& ops) {
+  return fmt::format(R"MLIR(module {{
   func.func @kernel(%i: i32, %n: memref<4xi32, #tpu.memory_space<smem>>, %x: memref<8x128xf32, #tpu.memory_space<vmem>>, %o: memref<8x128xf32, #tpu.memory_space<vmem>>,
                     %s0: memref<{0}, #tpu.memory_space<vmem>>)
       attributes {{dimension_semantics = [#tpu.dimension_semantics<arbitrary>], iteration_bounds = array<i64: 2>,
@@ -34,7 +28,17 @@ std::string refusalOfReshapes(std::string_view chip, const std::vector<std::stri
   }}
 }}
 )MLIR",
-                               shapes[0], reshapes));
+                     shape, ops);
+}
+
+/// A kernel that views scratch of the first shape as the second, that as the third, and so on.
+std::string refusalOfReshapes(std::string_view chip, const std::vector<std::string>& shapes) {
+  std::string reshapes;
+  for (size_t i = 1; i < shapes.size(); ++i)
+    reshapes += fmt::format(
+        "%s{} = tpu.memref_reshape %s{} : memref<{}, #tpu.memory_space<vmem>> -> memref<{}, #tpu.memory_space<vmem>>\n",
+        i, i - 1, shapes[i - 1], shapes[i]);
+  return refusalOf(chip, {16, 128}, withScratch(shapes[0], reshapes));
 }
 std::string refusalOfReshape(std::string_view chip, const std::string& from, const std::string& to) {
   return refusalOfReshapes(chip, {from, to});
@@ -78,6 +82,15 @@ TEST(TpuRefReshapes, OneAfterTheOther) {
       EXPECT_NE(refusalOfReshapes(chip, shapes).find("error[SM6621]"), std::string::npos)
           << shapes[0] << " " << shapes[1];
   }
+}
+
+TEST(TpuRefReshapes, EqualOnesOfOneLineAreSaidOnce) {
+  const std::string reshape =
+      " = tpu.memref_reshape %s0 : memref<40x256xf32, #tpu.memory_space<vmem>> -> memref<80x128xf32, "
+      "#tpu.memory_space<vmem>> loc(\"k.py\":3:";
+  const KernelPackage kernel = testing::kernelOf(
+      {16, 128}, withScratch("40x256xf32", "%a" + reshape + "1)\n%b" + reshape + "1)\n%c" + reshape + "9)\n"));
+  EXPECT_EQ(judge(kernel, *findChip("v6e")).refusals.size(), 2U);
 }
 
 TEST(TpuRefReshapes, OthersAreRefused) {
