@@ -33,16 +33,14 @@ double msSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-std::unique_ptr<llvm::TargetMachine> targetMachine(const Processor& processor) {
+std::unique_ptr<llvm::TargetMachine> targetMachine(const Processor& processor, llvm::CodeGenOptLevel level) {
   const llvm::Target* target = findLlvmTarget(processor.triple);
   if (!target) return nullptr;
   llvm::TargetOptions options;
   options.MCOptions.AsmVerbose = true;  // assembly says which loads and stores are spills
-  // Less: without post-RA scheduling. The code is as fast, and code generation takes
-  // a tenth less time.
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(llvm::Triple(processor.triple), processor.name, processor.features, options,
-                                  llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less));
+                                  llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
 }
 
 /// One per thread and processor, since making one takes longer than compiling a small kernel.
@@ -58,7 +56,8 @@ ThreadsTargetMachine& threadsTargetMachine() {
 llvm::TargetMachine* sharedTargetMachine(const Processor& processor) {
   ThreadsTargetMachine& shared = threadsTargetMachine();
   if (!shared.machine || !(shared.of == processor)) {
-    shared.machine = targetMachine(processor);
+    // Less: without post-RA scheduling. The code is as fast, and code generation takes a tenth less time.
+    shared.machine = targetMachine(processor, llvm::CodeGenOptLevel::Less);
     shared.of = processor;
   }
   return shared.machine.get();
@@ -82,8 +81,9 @@ void setAttributes(llvm::Module& module, const Processor& processor) {
 
 /// sroa, early-cse, instcombine, licm: all that code emitted in its final shape needs; the standard O3 pipeline takes
 /// ten times as long and gives the same speed.
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, Effort effort) {
   Passes passes(machine);
+  if (effort == Effort::least) return passes.run(module, "function(sroa,early-cse<memssa>)");
   passes.run(module, "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>)");
   if (inlineInsideLoads(module)) {
     passes.forgetAnalyses();
@@ -97,7 +97,9 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
 struct Generation {
   ModuleBuilder built;
   llvm::TargetMachine* machine;
-  std::optional<llvm::CodeGenFileType> type;  ///< absent: LLVM IR as text
+  Effort effort;
+  std::unique_ptr<llvm::TargetMachine> withLeastEffort;  ///< generates the code instead; null: `machine` does
+  std::optional<llvm::CodeGenFileType> type;             ///< absent: LLVM IR as text
   std::string errors{};
   llvm::SmallString<0> bytes{};
   double optimiseMs = 0, codegenMs = 0;
@@ -107,7 +109,7 @@ struct Generation {
 /// Fills `bytes`, or `errors`.
 void generateInto(Generation& g) {
   auto begin = std::chrono::steady_clock::now();
-  optimise(*g.built.module, *g.machine);
+  optimise(*g.built.module, *g.machine, g.effort);
   splitLargeFunctions(*g.built.module);
   g.optimiseMs = msSince(begin);
   begin = std::chrono::steady_clock::now();
@@ -115,7 +117,8 @@ void generateInto(Generation& g) {
   if (!g.type) return g.built.module->print(stream, nullptr);
   g.built.module->getContext().setOptPassGate(leanGate());
   LeanPassManager passes;
-  if (g.machine->addPassesToEmitFile(passes, stream, nullptr, *g.type)) {
+  llvm::TargetMachine& machine = g.withLeastEffort ? *g.withLeastEffort : *g.machine;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, *g.type)) {
     g.errors = "LLVM cannot write this kind of file";
     return;
   }
@@ -124,10 +127,12 @@ void generateInto(Generation& g) {
 }
 
 Result<std::string> generate(ModuleBuilder&& built, const Processor& processor,
-                             std::optional<llvm::CodeGenFileType> type, CompileReport* report) {
+                             std::optional<llvm::CodeGenFileType> type, CompileReport* report,
+                             Effort effort = Effort::full) {
   llvm::TargetMachine* machine = sharedTargetMachine(processor);
   if (!machine) return fail(internal(fmt::format("LLVM has no code generator for {}", processor.triple)));
-  auto generation = std::make_unique<Generation>(Generation{std::move(built), machine, type});
+  auto generation = std::make_unique<Generation>(Generation{std::move(built), machine, effort, nullptr, type});
+  if (effort == Effort::least) generation->withLeastEffort = targetMachine(processor, llvm::CodeGenOptLevel::None);
   llvm::Module& module = *generation->built.module;
   setAttributes(module, processor);
   module.setDataLayout(machine->createDataLayout());
@@ -161,8 +166,9 @@ ModuleBuilder::ModuleBuilder(const Processor& processor, std::string_view name)
 ModuleBuilder::~ModuleBuilder() = default;
 ModuleBuilder::ModuleBuilder(ModuleBuilder&&) noexcept = default;
 
-Result<std::string> generateObject(ModuleBuilder&& built, const Processor& processor, CompileReport* report) {
-  return generate(std::move(built), processor, llvm::CodeGenFileType::ObjectFile, report);
+Result<std::string> generateObject(ModuleBuilder&& built, const Processor& processor, CompileReport* report,
+                                   Effort effort) {
+  return generate(std::move(built), processor, llvm::CodeGenFileType::ObjectFile, report, effort);
 }
 
 Result<std::string> generateAssembly(ModuleBuilder&& built, const Processor& processor) {

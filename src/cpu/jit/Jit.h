@@ -28,9 +28,15 @@ struct ModuleBuilder {
   ModuleBuilder(ModuleBuilder&&) noexcept;
 };
 
-/// Optimises (the lean pipeline: sroa, early-cse, instcombine, licm, simplifycfg) and generates an object file's
-/// bytes. Every function gets the processor's cpu and features. The module is consumed. SM9001 when it does not verify.
-Result<std::string> generateObject(ModuleBuilder&&, const Processor&, CompileReport* report = nullptr);
+/// full: the lean pipeline (sroa, early-cse, instcombine, licm, simplifycfg), scheduling and register allocation.
+/// least: sroa and early-cse, and code as for debugging, in a tenth of the time for functions of 10^5 instructions,
+/// where the others take more than linear time.
+enum class Effort : uint8_t { full, least };
+
+/// Optimises and generates an object file's bytes. Every function gets the processor's cpu and features. The module is
+/// consumed. SM9001 when it does not verify.
+Result<std::string> generateObject(ModuleBuilder&&, const Processor&, CompileReport* report = nullptr,
+                                   Effort = Effort::full);
 /// The assembly text of the same code.
 Result<std::string> generateAssembly(ModuleBuilder&&, const Processor&);
 
