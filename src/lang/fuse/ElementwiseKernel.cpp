@@ -103,22 +103,25 @@ class Elementwise {
       const Array given = refs[i][{Index(_)}];
       values.insert_or_assign(form_.operands[i].value, given.shape() == block ? given : broadcast_to(given, block));
     }
-    for (const auto& [v, constant] : form_.constants)
-      values.insert_or_assign(v, broadcast_to(reshape(constant, {}), block));
+    // Where it is used: a broadcast far away would be kept in memory.
+    const auto value = [&](ValueId v) {
+      const auto constant = form_.constants.find(v);
+      return constant == form_.constants.end() ? values.at(v) : broadcast_to(reshape(constant->second, {}), block);
+    };
     for (const Op* op : form_.ops) {
       const RecordedLocationScope place(op->place);
       const ValueId result = op->results[0];
       if (op->name == "reshape" || op->name == "optimization_barrier") {
-        values.insert_or_assign(result, values.at(op->operands[0]));
+        values.insert_or_assign(result, value(op->operands[0]));
         continue;
       }
       std::vector<Array> operands;
-      for (const ValueId v : op->operands) operands.push_back(values.at(v));
+      for (const ValueId v : op->operands) operands.push_back(value(v));
       const ArrayType type{types_[result].dtype, block};
       values.insert_or_assign(result, bind(*findOp(op->name), operands, {&type, 1}, op->attributes)[0]);
     }
     for (size_t r = 0; r < form_.results.size(); ++r)
-      refs[form_.operands.size() + r][{Index(_)}] = values.at(form_.results[r]);
+      refs[form_.operands.size() + r][{Index(_)}] = value(form_.results[r]);
   }
 
   const ElementwiseForm& form_;
