@@ -141,11 +141,16 @@ void reportLoadOverEdge(Frame& frame, const BoxShape& shape, const Box& box) {
   std::array<int64_t, kMaxRank> starts{}, sizes{};
   for (size_t d = 0; d < rank && box.ref->strided(); ++d) {
     const int64_t start = box.starts[d], stride = shape.stride(d), size = shape.sizes[d];
-    const int64_t before = start >= 0 ? 0 : stride == 0 ? size : std::min(size, (-start - 1) / stride + 1);
+    // Elements before the ref. As unsigned: an index may be any number.
+    const uint64_t distance = uint64_t{0} - static_cast<uint64_t>(start);
+    const bool isBefore =
+        start < 0 && (stride == 0 || (distance - 1) / static_cast<uint64_t>(stride) + 1 >= static_cast<uint64_t>(size));
+    if (isBefore || start >= bounds[d]) continue;
+    const int64_t before =
+        start < 0 ? static_cast<int64_t>((distance - 1) / static_cast<uint64_t>(stride)) + 1 : int64_t{0};
     starts[d] = start + before * stride;
     if (starts[d] >= bounds[d]) continue;
-    const int64_t fit = stride == 0 ? size : (bounds[d] - 1 - starts[d]) / stride + 1;
-    sizes[d] = std::min(size - before, fit);
+    sizes[d] = stride == 0 ? size : std::min(size - before, (bounds[d] - 1 - starts[d]) / stride + 1);
   }
   frame.observer->access(frame.core->actor(), {.kind = MemoryAccess::Kind::load,
                                                .ref = box.ref,
