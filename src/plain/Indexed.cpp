@@ -85,6 +85,7 @@ class Windows {
   Shape operandDims;           ///< dims of the operand that windows have
 
   bool empty() const { return num_elements(batch_) == 0 || num_elements(shape) == 0; }
+  int64_t count() const { return num_elements(batch_); }
   /// Whether windows are contiguous in both arrays.
   bool contiguous() const {
     int64_t stride = 1;
@@ -98,6 +99,11 @@ class Windows {
   enum class Outside { clamp, leaveOut };
   template <Outside kOutside, class Visit>
   void forEach(const Shape& operand, const Visit& given) {
+    forEach<kOutside>(operand, 0, count(), given);
+  }
+  /// The same with the windows begin, begin + 1, …, end - 1, of which there is one at least.
+  template <Outside kOutside, class Visit>
+  void forEach(const Shape& operand, int64_t begin, int64_t end, const Visit& given) {
     const Shape strides = rowMajorStrides(operand);
     Shape last = operand;
     for (int64_t& l : last) --l;
@@ -115,13 +121,17 @@ class Windows {
                                                    indexStep, copied, index))
             visit(*first, row.offset);
       };
-      do {
-        const Row row = nextRow(strides);
+      const int64_t inner = batch_.empty() ? 1 : batch_.back();
+      seek(begin / inner);
+      int64_t column = begin % inner;
+      for (int64_t left = end - begin; left > 0; column = 0, next()) {
+        const Row row = nextRow(strides).from(column, left);
+        left -= row.count;
         if (row.positionStep == 1 && row.firstStep == 0)  // a list of indices
           along(row, std::integral_constant<int64_t, 1>(), std::integral_constant<int64_t, 0>());
         else
           along(row, row.positionStep, row.firstStep);
-      } while (next());
+      }
     };
     const auto byCount = [&](const auto& index) {
       if (terms.size() == 1) return rows(index, std::integral_constant<size_t, 1>());
@@ -160,6 +170,16 @@ class Windows {
     int64_t first = 0, firstStep = 0;        ///< in the operand, as far as batching dimensions say it
     int64_t position = 0, positionStep = 0;  ///< of the index vector
     int64_t offset = 0, offsetStep = 0;      ///< in the result or updates
+
+    /// Without the windows before `column`, and with `most` at most.
+    Row from(int64_t column, int64_t most) const {
+      Row part = *this;
+      part.count = std::min(count - column, most);
+      part.first += column * firstStep;
+      part.position += column * positionStep;
+      part.offset += column * offsetStep;
+      return part;
+    }
   };
 
   Row nextRow(const Shape& operandStrides) const {
@@ -191,17 +211,25 @@ class Windows {
     return first;
   }
 
-  /// The next row.
-  bool next() {
+  /// Goes to a row by its number.
+  void seek(int64_t row) {
+    offset_ = position_ = 0;
+    for (size_t d = batch_.size() < 2 ? 0 : batch_.size() - 1; d-- > 0; row /= batch_[d]) {
+      at_[d] = row % batch_[d];
+      offset_ += at_[d] * batchStrides_[d];
+      position_ += at_[d] * indicesStrides_[d];
+    }
+  }
+  /// Goes to the next row; from the last one to the first.
+  void next() {
     for (size_t d = batch_.size() < 2 ? 0 : batch_.size() - 1; d-- > 0;) {
       offset_ += batchStrides_[d];
       position_ += indicesStrides_[d];
-      if (++at_[d] < batch_[d]) return true;
+      if (++at_[d] < batch_[d]) return;
       offset_ -= batch_[d] * batchStrides_[d];
       position_ -= batch_[d] * indicesStrides_[d];
       at_[d] = 0;
     }
-    return false;
   }
 
   Numbers numbers_;
@@ -227,18 +255,27 @@ PlainResults gather(PlainCall& call) {
                   operand.shape(), call.operands[1], result->shape());
   const int64_t bytes = storage_bytes(operand.dtype());
   if (windows.empty() || operand.elements() == 0) return one(std::move(*result));
+  const auto forEachOf = [&](const auto& visit) {
+    constexpr int64_t kPiece = 256;         // windows: results of different threads share few cache lines
+    constexpr int64_t kStepsOfAWindow = 8;  // an access to any place takes as long
+    const int64_t steps = windows.count() * (kStepsOfAWindow + num_elements(windows.shape));
+    shareInPieces(call.share, windows.count(), kPiece, steps, [&](int64_t begin, int64_t end) {
+      Windows part = windows;
+      part.forEach<Windows::Outside::clamp>(operand.shape(), begin, end, visit);
+    });
+  };
+  std::byte* const target = result->data();
   if (windows.contiguous()) {
     withFixedSize(static_cast<size_t>(num_elements(windows.shape) * bytes), [&](const auto size) {
       // By value: what is stored might be the captured variables, as far as the compiler knows.
-      windows.forEach<Windows::Outside::clamp>(
-          operand.shape(), [source = operand.data(), target = result->data(), bytes, size](int64_t from, int64_t to) {
-            std::memcpy(target + to * bytes, source + from * bytes, size);
-          });
+      forEachOf([source = operand.data(), target, bytes, size](int64_t from, int64_t to) {
+        std::memcpy(target + to * bytes, source + from * bytes, size);
+      });
     });
     return one(std::move(*result));
   }
-  windows.forEach<Windows::Outside::clamp>(operand.shape(), [&](int64_t from, int64_t to) {
-    eval::copyStrided(operand.data() + from * bytes, windows.inOperand, result->data() + to * bytes, windows.inBatched,
+  forEachOf([&](int64_t from, int64_t to) {
+    eval::copyStrided(operand.data() + from * bytes, windows.inOperand, target + to * bytes, windows.inBatched,
                       windows.shape, bytes);
   });
   return one(std::move(*result));

@@ -110,3 +110,9 @@ def test_an_argument_stays_as_it_is():
     code = exported(lambda x: jax.nn.gelu(x), x).compile(target="cpu")
     first, second = code(x)[0], code(x)[0]
     assert first.tobytes() == second.tobytes() and x.tobytes() == kept.tobytes() and not np.shares_memory(first, second)
+
+
+def test_limits_of_steps_are_for_kernels_of_the_program():
+    x = np.ones(LONG, np.float32)
+    code = exported(jax.nn.gelu, x).compile(target="cpu", step_limit=1)
+    assert code(x)[0].shape == (LONG,)

@@ -92,7 +92,10 @@ Result<std::vector<Array>> StepKernel::run(const std::vector<Array>& arrays, std
     if (!array) return fail(std::move(array.error()));
     given[0].push_back(std::move(*array));
   }
-  auto ran = kernel->run(given, settings);
+  // The limit of steps is for the program's own kernels.
+  const ExecuteSettings own{
+      .memoryLimitBytes = settings.memoryLimitBytes, .stop = settings.stop, .threads = settings.threads};
+  auto ran = kernel->run(given, own);
   if (!ran) return fail(std::move(ran.error()));
   std::vector<Array> results;
   for (size_t i = 0; i < types.size(); ++i) {
