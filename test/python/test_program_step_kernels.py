@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import smalti
 from jax import lax
 from test_program_groups import program
 from test_program_results import exported, same
@@ -23,6 +24,58 @@ def test_random_programs(dtype, seed):
         arguments = array(shape), array(shape), array(shape[-1:]), array(shape[:1] + (1,) * (len(shape) - 1)), array(())
         computed = program(random, shape, dtype, steps)
         same(lambda *a: (*computed(*a)[:-2], a[0] - a[1], *a[2:]), *arguments)  # noqa: B023
+
+
+F, B, I = f"tensor<{LONG}xf32>", f"tensor<{LONG}xi1>", f"tensor<{LONG}xi32>"
+SELECTED = f"%r = stablehlo.select %c, %x, %y : {B}, {F}"
+
+
+def exact_ops():
+    """Ops whose results have the same bits everywhere: of the floats %x and %y, and of the masks %p and %q."""
+    for direction in ("LT", "LE", "GT", "GE", "EQ", "NE"):
+        for kind in ("FLOAT", "TOTALORDER"):
+            yield f"{kind} {direction}", f"%c = stablehlo.compare {direction}, %x, %y, {kind} : ({F}, {F}) -> {B}\n{SELECTED}"
+        yield f"mask {direction}", f"%c = stablehlo.compare {direction}, %p, %q, UNSIGNED : ({B}, {B}) -> {B}\n{SELECTED}"
+    for op in ("maximum", "minimum", "add", "multiply", "and", "or", "xor"):
+        yield f"mask {op}", f"%c = stablehlo.{op} %p, %q : {B}\n{SELECTED}"
+    yield "mask not", f"%c = stablehlo.not %p : {B}\n{SELECTED}"
+    yield "to mask", f"%c = stablehlo.convert %x : ({F}) -> {B}\n{SELECTED}"
+    yield "of mask", f"%c = stablehlo.convert %p : ({B}) -> {F}\n%r = stablehlo.add %c, %y : {F}"
+    for op in ("sign", "abs", "negate", "ceil", "floor", "round_nearest_even", "round_nearest_afz", "sqrt"):
+        yield op, f"%r = stablehlo.{op} %x : {F}"
+    for op in ("maximum", "minimum", "remainder", "divide", "add", "subtract", "multiply"):
+        yield op, f"%r = stablehlo.{op} %x, %y : {F}"
+    yield "clamp", f"%r = stablehlo.clamp %z, %x, %y : {F}"
+    for dtype in ("i32", "ui32", "i16", "ui16", "i8", "ui8"):
+        a = f"tensor<{LONG}x{dtype}>"
+        bits = f"%i = stablehlo.bitcast_convert %x : ({F}) -> {I}\n%j = stablehlo.bitcast_convert %y : ({F}) -> {I}\n" \
+               f"%a = stablehlo.convert %i : ({I}) -> {a}\n%b = stablehlo.convert %j : ({I}) -> {a}\n"
+        back = f"\n%k = stablehlo.convert %e : ({a}) -> {I}\n%m = stablehlo.convert %k : ({I}) -> {F}\n%r = stablehlo.add %m, %z : {F}"
+        for op in ("divide", "remainder", "maximum", "minimum", "shift_left", "shift_right_logical", "shift_right_arithmetic", "multiply", "power", "xor"):
+            yield f"{dtype} {op}", f"{bits}%e = stablehlo.{op} %a, %b : {a}{back}"
+        for op in ("abs", "negate", "not", "popcnt", "count_leading_zeros", "sign"):
+            if dtype[0] != "u" or op != "abs":
+                yield f"{dtype} {op}", f"{bits}%e = stablehlo.{op} %a : {a}{back}"
+        yield f"to {dtype}", f"%e = stablehlo.convert %x : ({F}) -> {a}{back}"
+
+
+@pytest.mark.parametrize("name, body", list(exact_ops()), ids=[name for name, _ in exact_ops()])
+def test_exact_ops_have_the_same_bits(name, body):
+    random = np.random.default_rng(0)
+    special = np.repeat(np.array([np.nan, -np.nan, 0, -0.0, np.inf, -np.inf, 1, -1, 2.5, -2.5, 3e9, -3e9], np.float32), 50)
+    x = np.concatenate([special, random.normal(size=LONG - special.size).astype(np.float32) * 100])
+    y = random.permutation(x)
+    module = smalti.parse(f"""func.func public @main(%x: {F}, %y: {F}) -> {F} {{
+%z = stablehlo.constant dense<0.0> : {F}
+%p = stablehlo.compare GT, %x, %z : ({F}, {F}) -> {B}
+%q = stablehlo.compare LT, %y, %z : ({F}, {F}) -> {B}
+{body}
+return %r : {F}
+}}""")
+    native, one_by_one = (np.asarray(module.compile(target=target)(x, y)[0]) for target in ("cpu", "interpret"))
+    isnan = np.isnan(one_by_one)  # their sign and payload are unspecified
+    np.testing.assert_array_equal(np.isnan(native), isnan)
+    np.testing.assert_array_equal(native[~isnan].view(np.int32), one_by_one[~isnan].view(np.int32))
 
 
 SPECIAL = np.array([np.nan, -0.0, 0.0, np.inf, -np.inf, 1e-30, 3, -7, 88, -104, 1e30, 0.5, -1, 1], np.float32)
