@@ -40,9 +40,8 @@ PackedView slice(Builder& b, const PackedView& from, std::span<const Reg> starts
   if (from.fold > 1) {
     PackedView rows = from;
     rows.fold = 1;
-    const std::vector<int64_t> taken{sizes[0] == 1 ? 1 : steps[0] / from.fold, steps.empty() ? 1 : steps[1]};
     const std::vector<Reg> firsts{b.CreateUDiv(starts[0], index(b, from.fold)), starts[1]};
-    PackedView v = slice(b, rows, firsts, sizes, taken);
+    PackedView v = slice(b, rows, firsts, sizes, from.stepsBeforeFold(sizes, steps));
     v.cells.base = b.CreateGEP(storageType(b.getContext(), v.cells.dtype), v.cells.base,
                                b.CreateMul(b.CreateURem(starts[0], index(b, from.fold)), from.foldStride));
     return v;

@@ -34,8 +34,7 @@ PackedMemory slice(const PackedMemory& from, std::span<const int64_t> sizes, std
   if (from.fold > 1) {
     PackedMemory rows = from;
     rows.fold = 1;
-    const std::vector<int64_t> taken{sizes[0] == 1 ? 1 : steps[0] / from.fold, steps.empty() ? 1 : steps[1]};
-    return slice(rows, sizes, taken);
+    return slice(rows, sizes, from.stepsBeforeFold(sizes, steps));
   }
   PackedMemory v = from;
   v.cells = slice(from.cells, sizes, steps);

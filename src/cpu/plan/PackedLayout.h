@@ -2,6 +2,8 @@
 // them, by the same rules for plans and emitted code (StridedLayout.h).
 #pragma once
 
+#include <array>
+
 #include "cpu/plan/ReshapedStrides.h"
 #include "cpu/plan/StridedLayout.h"
 
@@ -34,6 +36,10 @@ struct PackedLayout {
   /// Whether `slice` can express a slice of these sizes and steps (empty: all 1).
   bool hasSlice(std::span<const int64_t> sizes, std::span<const int64_t> steps = {}) const {
     return fold == 1 || sizes[0] == 1 || (!steps.empty() && steps[0] % fold == 0);
+  }
+  /// The steps of such a slice in rows before they were cut.
+  std::array<int64_t, 2> stepsBeforeFold(std::span<const int64_t> sizes, std::span<const int64_t> steps) const {
+    return {sizes[0] == 1 ? 1 : steps[0] / fold, steps.empty() ? 1 : steps[1]};
   }
 };
 
