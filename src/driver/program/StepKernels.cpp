@@ -29,52 +29,59 @@ constexpr int64_t kMostOps = 800;
 struct Source {
   std::shared_ptr<const lang::CalledKernel> kernel;
   std::vector<Shape> operands;
-  std::string constants{};  ///< the bytes of those that it contains
 };
-
-Source sourceOf(const Function& f, const Step& step) {
-  if (step.group) {
-    const ElementwiseGroup& group = *step.group;
-    const int64_t ops = group.kernels.kernels();
-    if (ops > kMostOps || ops * group.elements < kWorthCompilingGroup) return {};
-    auto made = lang::elementwiseKernel(group.form, f.values);
-    std::string constants;
-    for (const auto& [v, constant] : group.form.constants)
-      constants.append(reinterpret_cast<const char*>(constant.data()), static_cast<size_t>(constant.bytes()));
-    return {made.kernel, std::move(made.operands), std::move(constants)};
-  }
-  const auto form = lang::dotForm(*step.op, f.values, step.permutations);
-  if (!form || form->multiplyAdds() < kWorthCompiling) return {};
-  return {lang::dotKernel(*form), {form->lhs.shape(), form->rhs.shape()}};
-}
-
-/// What the code depends on.
-std::string keyOf(const Source& source) {
-  const lang::TracedKernel& kernel = source.kernel->traced();
-  std::string key = lang::print(kernel);
-  for (const lang::TracedOperand& o : kernel.operands) key += o.array.str();
-  return key + source.constants;
-}
 
 /// A kernel, and the steps that it computes.
 struct Wanted {
-  Source source;
+  std::optional<lang::DotForm> product;  ///< whose kernel is not made before the first is compiled; else:
+  Source group;
   std::vector<Step*> steps;
 };
+
+/// What the code depends on.
+std::string keyOf(const lang::DotForm& form) {
+  return fmt::format("{} {} {} {} {} {}", form.lhs.shape(), form.rhs.shape(), name(form.operands), name(form.result),
+                     static_cast<int>(form.lhs.contractsLast) + 2 * static_cast<int>(form.rhs.contractsLast),
+                     static_cast<int>(form.precision));
+}
+std::string keyOf(const lang::TracedKernel& kernel, const lang::ElementwiseForm& form) {
+  std::string key = lang::print(kernel);
+  for (const lang::TracedOperand& o : kernel.operands) key += o.array.str();
+  for (const auto& [v, constant] : form.constants)
+    key.append(reinterpret_cast<const char*>(constant.data()), static_cast<size_t>(constant.bytes()));
+  return key;
+}
 
 void collect(const Function& f, const std::vector<Op>& ops, ProgramSteps& steps, std::map<std::string, Wanted>& into) {
   if (ops.empty()) return;
   for (Step& step : steps.of(ops)) {
     for (const Block& block : step.op->regions) collect(f, block.ops, steps, into);
-    const Source source = sourceOf(f, step);
-    if (!source.kernel) continue;
-    into.try_emplace(keyOf(source), Wanted{source, {}}).first->second.steps.push_back(&step);
+    if (step.group) {
+      const ElementwiseGroup& group = *step.group;
+      const int64_t count = group.kernels.kernels();
+      if (count > kMostOps || count * group.elements < kWorthCompilingGroup) continue;
+      auto made = lang::elementwiseKernel(group.form, f.values);
+      if (!made.kernel) continue;
+      Wanted& wanted = into[keyOf(made.kernel->traced(), group.form)];
+      wanted.group = {made.kernel, std::move(made.operands)};
+      wanted.steps.push_back(&step);
+      continue;
+    }
+    auto form = lang::dotForm(*step.op, f.values, step.permutations);
+    if (!form || form->multiplyAdds() < kWorthCompiling) continue;
+    Wanted& wanted = into[keyOf(*form)];
+    wanted.product = *form;
+    wanted.steps.push_back(&step);
   }
 }
 
 /// Null: there is no native code.
-std::shared_ptr<const StepKernel> compiledFrom(const Source& source, const KernelCompiler& compile,
+std::shared_ptr<const StepKernel> compiledFrom(const Wanted& wanted, const KernelCompiler& compile,
                                                const CompileOptions& options) {
+  const Source source = wanted.product ? Source{lang::dotKernel(*wanted.product),
+                                                {wanted.product->lhs.shape(), wanted.product->rhs.shape()}}
+                                       : wanted.group;
+  if (!source.kernel) return nullptr;
   const auto compiled = guarded([&] { return compile(source.kernel->package(), options); });
   if (!compiled) return nullptr;
   const auto code = (*compiled)->code();
@@ -114,7 +121,7 @@ void compileSteps(const std::vector<Function>& functions, ProgramSteps& steps, c
   for (auto& [key, wanted] : kernels) all.push_back(&wanted);
   cpu::parallelFor(static_cast<int64_t>(all.size()), /*threads=*/0, [&](int64_t first, int64_t last, int) {
     for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i) {
-      const auto kernel = compiledFrom(all[i]->source, compile, options);
+      const auto kernel = compiledFrom(*all[i], compile, options);
       for (Step* step : all[i]->steps) step->computeWith(kernel);
     }
   });
