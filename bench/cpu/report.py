@@ -14,10 +14,14 @@ NAME = 52  # characters of a workload's name
 
 
 def machine():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return f"{line.split(':', 1)[1].strip()}, {os.cpu_count()} cores"
-    return f"{os.uname().machine}, {os.cpu_count()} cores"
+    """The processor, its vectors and the number of cores; virtual machines hide the model's name, so its numbers are said too."""
+    first = pathlib.Path("/proc/cpuinfo").read_text().split("\n\n")[0]
+    cpu = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+    if "model name" not in cpu:
+        return f"{os.uname().machine}, {os.cpu_count()} cores"
+    flags = cpu.get("flags", "").split()
+    vectors = next((name for flag, name in (("amx_tile", "AMX"), ("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "SSE")
+    return f"{cpu['model name']} (family {cpu['cpu family']}, model {cpu['model']}, {vectors}), {os.cpu_count()} cores"
 
 
 def grouped(rows):
