@@ -5,7 +5,7 @@
 
 #include "cpu/plan/product/Layout.h"
 #include "cpu/plan/product/TileLayout.h"
-#include "cpu/product/Bf16Dot.h"
+#include "cpu/product/RowsAsColumns.h"
 #include "cpu/product/gemm/Ir.h"
 #include "cpu/product/gemm/TileRegisters.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -20,22 +20,6 @@ constexpr int64_t kMaxTiles = 2 * kMaxChain / kTileBf16;
 constexpr int sumsOf(int64_t tileOfK) { return static_cast<int>(tileOfK % 2); }
 constexpr int rowsOf(int64_t tileOfK) { return 2 + static_cast<int>(tileOfK % 2); }
 constexpr int factorsOf(int64_t tileOfK) { return 4 + static_cast<int>(tileOfK % DotTilesPlan::kTilesOfA); }
-
-/// Numbers the lanes of all vectors one after the other, and rotates the bits of these numbers to the right. There are
-/// a power of two of vectors.
-Values rotatedRight(Builder& b, Values v, int bits) {
-  const int lanes = kTileLanes;
-  for (; bits > 0; --bits) {
-    Values next;
-    for (const int parity : {0, 1}) {
-      llvm::SmallVector<int, 16> lanesOfParity;
-      for (int i = 0; i < lanes; ++i) lanesOfParity.push_back(2 * i + parity);
-      for (size_t i = 0; i < v.size(); i += 2) next.push_back(b.CreateShuffleVector(v[i], v[i + 1], lanesOfParity));
-    }
-    v = std::move(next);
-  }
-  return v;
-}
 
 class DotTilesEmitter {
  public:
@@ -53,7 +37,7 @@ class DotTilesEmitter {
 
   void emit() {
     const auto blocks = static_cast<int64_t>(p_.b.size());
-    packA();
+    packed_ = rowsAsColumns(l_, p_, kTileLanes);
     sums_ = l_.allocate(DType::f32, Shape{2, kTileRows, plan_.columns});
     for (int64_t i = 0; i < blocks; ++i) bases_.store(i, p_.b[static_cast<size_t>(i)].base);
     bases_.store(blocks, blockAfterLast(l_, p_, 0));
@@ -87,23 +71,6 @@ class DotTilesEmitter {
 
   int64_t rowBytesOfA() const { return int64_t{4} * plan_.columns; }
 
-  /// Copies A to tiles [k / 32][k / 2 % 16][row][k % 2], with zeros for the rows that it lacks.
-  void packA() {
-    packed_ = l_.allocate(DType::bf16, Shape{tilesOfK_, kTileRows, 2 * plan_.columns});
-    l_.loop(l_.index(0), l_.index(tilesOfK_), l_.index(1), [&](Reg tile) {
-      Values rows;
-      for (int64_t i = 0; i < plan_.columns; ++i) {
-        Reg at = b_.CreateAdd(b_.CreateMul(l_.index(i), p_.lda), b_.CreateMul(tile, l_.index(kTileBf16)));
-        rows.push_back(i < s_.m ? loadCoefficients(b_, s_.a, true, elementAt(b_, s_.a, p_.a, at), kTileLanes)
-                                : llvm::Constant::getNullValue(rows.front()->getType()));
-      }
-      Reg to = tileOfA(tile);
-      for (Reg v : rotatedRight(b_, rows, std::countr_zero(static_cast<unsigned>(kTileLanes)))) {
-        b_.CreateAlignedStore(v, to, llvm::Align(4));
-        to = b_.CreatePtrAdd(to, l_.index(4 * kTileLanes));
-      }
-    });
-  }
   Reg tileOfA(Reg number) {
     return b_.CreatePtrAdd(packed_.base, b_.CreateMul(number, l_.index(kTileRows * rowBytesOfA())));
   }
@@ -160,7 +127,7 @@ class DotTilesEmitter {
   const bool addsToC_;
   Reg strideB_;         ///< bytes
   BlockTable bases_;    ///< of the blocks, and of the rows that are prefetched after the last one
-  View packed_, sums_;  ///< A in tiles; sums of the even and the odd tiles
+  View packed_, sums_;  ///< A in tiles [k / 32][k / 2 % 16][row][k % 2]; sums of the even and the odd tiles
 };
 
 }  // namespace

@@ -161,20 +161,21 @@ class GemvDotEmitter {
   }
 
   /// Returns a vector whose lane i is the sum of the lanes of v[i]; there are at most as many vectors as lanes. Halves
-  /// are exchanged between vectors and added until one vector is left, then halves of that one.
+  /// are exchanged between vectors and added until one vector is left, then halves of that one. An exchange is a blend
+  /// of the lanes that stay, which most ports execute, and a shuffle of the others.
   Reg sumsOfLanes(Values v) {
     v.resize(llvm::PowerOf2Ceil(v.size()), llvm::PoisonValue::get(v.front()->getType()));
     const int rows = static_cast<int>(v.size());
     for (int d = rows / 2; d >= 1; d /= 2) {
-      llvm::SmallVector<int, 16> low, high;
+      llvm::SmallVector<int, 16> staying, moving;
       for (int lane = 0; lane < lanes_; ++lane) {
-        low.push_back(lane & d ? lanes_ + lane - d : lane);
-        high.push_back(lane & d ? lanes_ + lane : lane + d);
+        staying.push_back(lane & d ? lanes_ + lane : lane);
+        moving.push_back(lane & d ? lanes_ + lane - d : lane + d);
       }
       for (int i = 0; i < d; ++i) {
         Reg a = v[static_cast<size_t>(i)], b = v[static_cast<size_t>(i + d)];
         v[static_cast<size_t>(i)] =
-            b_.CreateFAdd(b_.CreateShuffleVector(a, b, low), b_.CreateShuffleVector(a, b, high));
+            b_.CreateFAdd(b_.CreateShuffleVector(a, b, staying), b_.CreateShuffleVector(a, b, moving));
       }
     }
     Reg sum = v.front();

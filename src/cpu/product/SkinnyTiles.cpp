@@ -6,6 +6,7 @@
 #include "base/Arithmetic.h"
 #include "cpu/nest/CarriedLoop.h"
 #include "cpu/product/Bf16Dot.h"
+#include "cpu/product/RowsAsColumns.h"
 #include "cpu/product/gemm/Ir.h"
 
 namespace smalti::cpu {
@@ -26,12 +27,7 @@ class SkinnyTilesEmitter {
   void emit() {
     // The factors of a row of B are copied to contiguous memory, since rows of A with a stride of whole pages map to
     // the same cache set.
-    const View rows{{.dtype = s_.a,
-                     .shape = {s_.k / rowsPerStep_, s_.m, rowsPerStep_},
-                     .strides = {l_.index(rowsPerStep_), p_.lda, l_.index(1)}},
-                    p_.a};
-    factors_ = l_.allocate(s_.a, rows.shape);
-    l_.copy(rows, factors_);
+    factors_ = rowsAsColumns(l_, p_, lanes_);
     bases_.emplace(l_, p_.b.size() + static_cast<size_t>(blocksAhead()));
     forEachTile(l_, l_.index(0), s_.n, plan_.panelColumns, [&](Reg first, int64_t count) { panel({first, count}); });
   }
@@ -154,7 +150,7 @@ class SkinnyTilesEmitter {
 
   /// The factor of row k of B (or of two successive rows) for a row of C, in all lanes.
   Reg coefficientOf(Reg k, int64_t row) {
-    Reg at = b_.CreateAdd(b_.CreateMul(k, l_.index(s_.m)), l_.index(rowsPerStep_ * row));
+    Reg at = b_.CreateAdd(b_.CreateMul(k, l_.index(paddedRows(s_))), l_.index(rowsPerStep_ * row));
     Reg from = elementAt(b_, s_.a, factors_.base, at);
     return splat(b_, loadCoefficients(b_, s_.a, rowsPerStep_ == 2, from, 1), lanes_);
   }
@@ -188,7 +184,7 @@ class SkinnyTilesEmitter {
   const int lanes_;
   const int64_t rowsPerStep_;
   const int64_t size_;               ///< bytes of an element of B
-  View factors_;                     ///< A, transposed; in pairs if two rows are added at once
+  View factors_;                     ///< A as columns, in pairs if two rows are added at once
   std::optional<BlockTable> bases_;  ///< of the blocks, and of those prefetched after them
 };
 

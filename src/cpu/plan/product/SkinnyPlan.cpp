@@ -37,6 +37,8 @@ bool hasManyRegisters(const Processor& p) { return p.vectorRegisters >= 32; }
 
 }  // namespace
 
+int64_t paddedRows(const GemmShape& s) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(s.m))); }
+
 int64_t GemvDotPlan::chains(int64_t ofA, int64_t ofB) { return std::max<int64_t>(1, kSumsInFlight / (ofA * ofB)); }
 
 GemvDotPlan planGemvDot(const SkinnyFacts& f, const Processor& p) {
@@ -57,7 +59,7 @@ GemvDotPlan planGemvDot(const SkinnyFacts& f, const Processor& p) {
 DotTilesPlan planDotTiles(const SkinnyFacts& f, const Processor& p) {
   const GemmShape& s = f.shape;
   const int64_t tilesOfA = s.k / kTileBf16, rowsBytes = kTileRows * s.k * storage_bytes(s.b);
-  return {.columns = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(s.m))),
+  return {.columns = paddedRows(s),
           .holdsA = tilesOfA <= DotTilesPlan::kTilesOfA,
           .prefetchesL1 = rowsBytes <= p.l1Bytes / 2};
 }

@@ -23,6 +23,9 @@ struct SkinnyFacts {
   int64_t rowsOfPart() const { return (shape.transposedB ? shape.n : shape.k) / parts; }
 };
 
+/// The rows of a copy of A that has them side by side (cpu/product/RowsAsColumns.h): m rounded up to a power of two.
+int64_t paddedRows(const GemmShape&);
+
 /// Dot products of rows of a transposed B with rows of A: registers hold successive values of k.
 struct GemvDotPlan {
   int lanes = 1;                   ///< sums in a register
@@ -43,8 +46,8 @@ struct GemvDotPlan {
 struct DotTilesPlan {
   /// Tile registers for A, of eight; two hold sums, and two hold rows of B.
   static constexpr int64_t kTilesOfA = 4;
-  int64_t columns = 1;  ///< rows of A, padded to a power of two: they are the columns of the other operand's tiles
-  bool holdsA = false;  ///< tiles of A stay in registers throughout
+  int64_t columns = 1;        ///< paddedRows of A: they are the columns of the other operand's tiles
+  bool holdsA = false;        ///< tiles of A stay in registers throughout
   bool prefetchesL1 = false;  ///< the next 16 rows of B are prefetched into L1; else into L2
   bool operator==(const DotTilesPlan&) const = default;
 };
