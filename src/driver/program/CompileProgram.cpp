@@ -12,6 +12,7 @@
 #include "driver/program/TimeLimit.h"
 #include "driver/target/interpret/Interpret.h"
 #include "ir/program/Inline.h"
+#include "ir/program/UnitReductions.h"
 
 namespace smalti::driver {
 namespace {
@@ -136,6 +137,7 @@ Result<std::shared_ptr<const CompiledProgram>> compileProgram(std::shared_ptr<co
   Effects effects(*program);
   // Plans of meshes are of the program's own functions.
   if (!meshes) compiled->inlined = withSmallCallsInlined(*program);
+  for (Function& f : compiled->inlined) expandUnitReductions(f);
   for (const Function& f : meshes ? program->functions : compiled->inlined) {
     compiled->functions.emplace(f.name, &f);
     compiled->plans.add(*program, f, f.ops, follow);
