@@ -166,14 +166,15 @@ PlainResults complexCompare(PlainCall& call) {
 }
 
 Result<Array> partOf(const Array& array, bool imaginary) {
+  if (!is_complex(array.dtype()) && !imaginary) return array;
   auto part = Array::allocate({part_of(array.dtype()), array.shape()});
   if (!part) return part;
+  if (!is_complex(array.dtype())) {
+    std::fill_n(part->data(), part->bytes(), std::byte{0});
+    return part;
+  }
   withParts(array.dtype(), [&]<class Real>() {
-    const bool isComplex = is_complex(array.dtype());
-    for (int64_t i = 0; i < array.elements(); ++i) {
-      const Real* from = array.as<Real>() + (isComplex ? 2 * i : i);
-      part->as<Real>()[i] = isComplex ? from[imaginary] : imaginary ? Real(0) : *from;
-    }
+    for (int64_t i = 0; i < array.elements(); ++i) part->as<Real>()[i] = array.as<Real>()[2 * i + (imaginary ? 1 : 0)];
   });
   return part;
 }
@@ -192,33 +193,29 @@ Result<Array> complexOf(const Array& real, const Array& imaginary) {
 }
 
 /// Real numbers get the imaginary part 0; real results are the real part; bool results compare with 0.
-PlainResults complexConvert(PlainCall& call) {
-  const Array& from = call.operands[0];
-  const DType to = call.results[0].dtype;
+Result<Array> complexConverted(const Array& from, DType to) {
   const auto step = [](Result<Array> array, const auto& next) { return array ? next(*array) : array; };
-  Result<Array> result = from;
   if (to == DType::pred) {
-    result = Array::allocate(call.results[0]);
-    if (!result) return fail(std::move(result.error()));
+    auto result = Array::allocate({to, from.shape()});
+    if (!result) return result;
     withParts(from.dtype(), [&]<class Real>() {
       for (int64_t i = 0; i < from.elements(); ++i)
         result->as<uint8_t>()[i] = from.as<Real>()[2 * i] != 0 || from.as<Real>()[2 * i + 1] != 0;
     });
-  } else if (!is_complex(to)) {
-    result = step(partOf(from, false), [&](const Array& real) { return converted(real, to); });
-  } else {
-    const DType part = part_of(to);
-    auto real = step(is_complex(from.dtype()) ? partOf(from, false) : result,
-                     [&](const Array& a) { return converted(a, part); });
-    if (!real) return fail(std::move(real.error()));
-    auto imaginary = is_complex(from.dtype())
-                         ? step(partOf(from, true), [&](const Array& a) { return converted(a, part); })
-                         : partOf(*real, true);
-    if (!imaginary) return fail(std::move(imaginary.error()));
-    result = complexOf(*real, *imaginary);
+    return result;
   }
-  if (!result) return fail(std::move(result.error()));
-  return one(std::move(*result));
+  const auto part = [&](bool imaginary) {
+    return step(partOf(from, imaginary),
+                [&](const Array& a) { return converted(a, is_complex(to) ? part_of(to) : to); });
+  };
+  auto real = part(false);
+  if (!real || !is_complex(to)) return real;
+  return step(is_complex(from.dtype()) ? part(true) : partOf(*real, true),
+              [&](const Array& imaginary) { return complexOf(*real, imaginary); });
+}
+
+PlainResults complexConvert(PlainCall& call) {
+  return oneOf(complexConverted(call.operands[0], call.results[0].dtype));
 }
 
 PlainResults complexProduct(PlainCall& call, const Product& multiply) {

@@ -323,20 +323,58 @@ Product sharedRows(const ShareWork& share, Divided divided, int64_t depth, int64
   };
 }
 
+namespace {
+
+/// The type of the sums of products: of the results, unless operands have more bits, or parts that the result lacks;
+/// then that of the operands, and the sums are converted, as XLA does.
+DType sumType(std::span<const Array> operands, DType result) {
+  const auto any = [&](const auto& which) {
+    return std::ranges::any_of(operands, [&](const Array& a) { return which(a.dtype()); });
+  };
+  const auto is = [&](DType t) { return any([=](DType d) { return d == t; }); };
+  if (any(is_complex) || is_complex(result))
+    return is(DType::c128) || is(DType::f64) || result == DType::c128 ? DType::c128 : DType::c64;
+  if (is(DType::f64)) return DType::f64;
+  if (any(is_float)) return is_float(result) ? result : DType::f32;
+  for (const DType wide : {DType::i64, DType::u64})
+    if (is(wide) && bit_width(result) < 64) return wide;
+  return result;
+}
+
+Status convertAll(std::vector<Array>& arrays, DType to) {
+  for (Array& array : arrays) {
+    auto whole = converted(array, to);
+    if (!whole) return fail(std::move(whole.error()));
+    array = std::move(*whole);
+  }
+  return {};
+}
+
+}  // namespace
+
 PlainResults product(PlainCall& call, const Product& multiply) {
   const ArrayType& type = call.results[0];
-  if (is_complex(type.dtype)) return complexProduct(call, multiply);
+  if (const DType sums = sumType(call.operands, type.dtype); sums != type.dtype) {
+    const ArrayType ofSums{sums, type.shape};
+    PlainCall summed{call.op,       call.function, call.operands, {&ofSums, 1}, call.device,
+                     call.numerics, call.outer,    call.program,  call.share,   call.permutations};
+    auto made = product(summed, multiply);
+    if (!made) return made;
+    auto result = converted((*made)[0], type.dtype);
+    if (!result) return fail(std::move(result.error()));
+    return one(std::move(*result));
+  }
+  if (is_complex(type.dtype)) {
+    if (Status ok = convertAll(call.operands, type.dtype); !ok) return fail(std::move(ok.error()));
+    return complexProduct(call, multiply);
+  }
   auto result = Array::allocate(type);
   if (!result) return fail(std::move(result.error()));
   const int64_t zero = 0;
   const bool isWide = bit_width(type.dtype) == 64;
   const DType accumulator = isWide ? type.dtype : is_float(type.dtype) ? DType::f32 : DType::i32;
   if (isWide)
-    for (Array& operand : call.operands) {
-      auto wide = converted(operand, type.dtype);
-      if (!wide) return fail(std::move(wide.error()));
-      operand = std::move(*wide);
-    }
+    if (Status ok = convertAll(call.operands, type.dtype); !ok) return fail(std::move(ok.error()));
   const eval::Input acc{reinterpret_cast<const std::byte*>(&zero), accumulator, result->shape(), true};
   if (result->elements() > 0 && !multiply(in(call.operands[0]), in(call.operands[1]), acc, out(*result)))
     return fail(noEvaluation(call, call.operands[0].dtype()));

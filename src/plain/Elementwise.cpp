@@ -383,6 +383,7 @@ Result<Array> totalOrderKeys(const Array& from) {
 
 Result<Array> converted(const Array& array, DType to) {
   if (array.dtype() == to) return array;
+  if (is_complex(array.dtype()) || is_complex(to)) return complexConverted(array, to);
   auto result = Array::allocate({to, array.shape()});
   if (!result) return result;
   eval::findArrayConvert(array.dtype(), to)(array.data(), result->data(), array.elements());

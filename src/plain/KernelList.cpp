@@ -73,6 +73,10 @@ int KernelList::Builder::select(int condition, int yes, int no, DType result) {
 
 /// Zeros of either sign, and NaN, are their own sign.
 int KernelList::Builder::sign(DType t, int x) {
+  if (t == DType::f8e8m0fnu) {  // it has neither 0 nor negative numbers
+    const int isNumber = binary("arith.cmpf.oeq", t, x, x, DType::pred);
+    return isNumber < 0 ? -1 : select(isNumber, constant(t, 1), x, t);
+  }
   const std::string_view above = is_float(t)            ? "arith.cmpf.ogt"
                                  : is_signed_integer(t) ? "arith.cmpi.sgt"
                                                         : "arith.cmpi.ugt";

@@ -99,12 +99,14 @@ PlainResults complexConvert(PlainCall&);
 /// The real or imaginary parts; of reals themselves, or zeros.
 Result<Array> partOf(const Array&, bool imaginary);
 Result<Array> complexOf(const Array& real, const Array& imaginary);
-/// `product` of complex arrays, by four of their parts.
+/// `product` of complex arrays of the result's type, by four of their parts.
 PlainResults complexProduct(PlainCall&, const Product& multiply);
 /// Bits of floats as integers in the same order: -NaN < -inf < … < -0 < +0 < … < +inf < +NaN.
 Result<Array> totalOrderKeys(const Array& floats);
-/// Real numbers as another type.
+/// The numbers as another type: of complex ones as reals, the real parts.
 Result<Array> converted(const Array&, DType to);
+/// The same if one of the two types is complex.
+Result<Array> complexConverted(const Array&, DType to);
 Diagnostic noEvaluation(const PlainCall&, DType);
 template <class... Arrays>
 PlainResults several(Arrays... arrays) {
