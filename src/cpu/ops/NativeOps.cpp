@@ -38,8 +38,10 @@ bool isNativeReduction(mlir::Operation& op) {
   if (!kind || !llvm::isa<mlir::VectorType>(op.getResult(0).getType())) return false;
   const DType t = elementDType(op.getOperand(0).getType());
   if (!exists(*kind, t) || num_elements(shapeOf(op.getOperand(0).getType())) == 0) return false;
-  return schedule::isRowReduction(op) ||
-         (schedule::isSplatConstant(op.getOperand(1)) && (t == DType::f32 || !isRegisterFloat(t)));
+  // Sums of narrow floats are not rounded before the end, but accumulations are stored; maxima and minima are exact.
+  const bool isExact = t == DType::f32 || !isRegisterFloat(t) || kind == eval::ReduceKind::maximumf ||
+                       kind == eval::ReduceKind::minimumf;
+  return schedule::isRowReduction(op) || (isExact && schedule::isSplatConstant(op.getOperand(1)));
 }
 
 bool isNestable(mlir::Operation& op) {
