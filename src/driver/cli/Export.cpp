@@ -1,6 +1,8 @@
 // smalti export: a module in another form.
 #include <unistd.h>
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "mlir/IR/BuiltinOps.h"
@@ -11,6 +13,7 @@
 #include "driver/cli/Verbs.h"
 #include "driver/cli/run/Inputs.h"
 #include "driver/cli/show/KernelChoice.h"
+#include "driver/term/Progress.h"
 #include "interop/Base64.h"
 #include "interop/Interop.h"
 #include "tpu/Legality.h"
@@ -52,14 +55,17 @@ int exportCode(const Session& session, const ExportArguments& arguments) {
                          {processorKey, processor}});
     return kOk;
   };
+  std::optional<term::Ticker> ticker("compiling " + (*kernel)->name);
   if (arguments.format != "object") {
     const auto written = driver::writeDeviceCode(**kernel, arguments.outFile, arguments.format == "cubin",
                                                  arguments.gpu, arguments.symbol);
+    ticker.reset();
     return written ? print(*written, "gpu", written->gpu) : session.refuse(written.error());
   }
   const auto written = driver::writeObject(
       **kernel, arguments.outFile,
       {.processor = arguments.processor, .symbol = arguments.symbol, .step_limit = session.options.values.stepLimit});
+  ticker.reset();
   return written ? print(*written, "processor", written->processor) : session.refuse(written.error());
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "driver/cli/show/KernelChoice.h"
+#include "driver/term/Progress.h"
 #include "driver/term/Style.h"
 
 namespace smalti::cli {
@@ -60,7 +61,10 @@ int showCode(const Session& session, const driver::Target& target, const driver:
   for (size_t i = 0; i < module.numKernels(); ++i) {
     const KernelPackage& kernel = *module.kernel(i);
     if (only && only != &kernel) continue;
-    const auto view = target.inspect(kernel, arguments.request);
+    const auto view = [&] {
+      const term::Ticker ticker("compiling " + kernel.name);
+      return target.inspect(kernel, arguments.request);
+    }();
     if (!view) return session.refuse(view.error());
     const auto stage = view->stages.find(arguments.stage);
     if (session.json()) {
