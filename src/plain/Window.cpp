@@ -44,7 +44,8 @@ class WindowReduction {
 
   PlainResults run() {
     if (num_elements(outShape_) == 0) return filled(outShape_);
-    if (const auto scan = scanned(); scan && keepsInit()) return cumulative(scan->dim, scan->fromEnd);
+    if (const auto scan = scanned(); scan && (!scan->fromEnd || keepsInit()))
+      return cumulative(scan->dim, scan->fromEnd);
     return overWindows();
   }
 
@@ -69,7 +70,8 @@ class WindowReduction {
     return found;
   }
 
-  /// Is init combined with itself init again? Then it does not matter how much padding a window sees.
+  /// Is init combined with itself init again? Then windows may combine padding as if it were init, as often as they see
+  /// it.
   bool keepsInit() {
     std::vector<Array> arguments;
     for (int side = 0; side < 2; ++side)
@@ -180,14 +182,32 @@ class WindowReduction {
       const int64_t dilated = shape_[d] == 0 ? 0 : (shape_[d] - 1) * dims_.baseDilations[d] + 1;
       padded[d] = dilated + dims_.padLow[d] + dims_.padHigh[d];
     }
+    const auto paddedWith = [&](const Array& array, const std::byte* element) {
+      auto result = Array::allocate({array.dtype(), padded});
+      if (result) eval::pad(in(array), element, dims_.padLow, interior, out(*result));
+      return result;
+    };
     std::vector<Array> inputs;
     for (size_t i = 0; i < n_; ++i) {
-      auto input = Array::allocate({call_.operands[i].dtype(), padded});
+      auto input = paddedWith(call_.operands[i], call_.operands[n_ + i].data());
       if (!input) return fail(std::move(input.error()));
-      eval::pad(in(call_.operands[i]), call_.operands[n_ + i].data(), dims_.padLow, interior, out(*input));
       inputs.push_back(std::move(*input));
     }
-    if (shape_.empty() || !keepsInit()) return slid(std::move(inputs), dims_.window, dims_.strides);
+    if (shape_.empty()) return slid(std::move(inputs), dims_.window, dims_.strides);
+    if (!keepsInit()) {
+      const auto isAbove = [](const Shape& values, int64_t most) {
+        return std::ranges::any_of(values, [=](int64_t v) { return v > most; });
+      };
+      if (!isAbove(dims_.padLow, 0) && !isAbove(dims_.padHigh, 0) && !isAbove(dims_.baseDilations, 1))
+        return slid(std::move(inputs), dims_.window, dims_.strides);
+      auto whole = Array::allocate({DType::pred, shape_});
+      if (!whole) return fail(std::move(whole.error()));
+      std::fill_n(whole->data(), whole->bytes(), std::byte{1});
+      constexpr std::byte kPadding{0};
+      auto inside = paddedWith(*whole, &kPadding);
+      if (!inside) return fail(std::move(inside.error()));
+      return slid(std::move(inputs), dims_.window, dims_.strides, &*inside);
+    }
     // One dimension after the other, the last one first, combines the same elements in the same order in fewer steps.
     for (size_t d = shape_.size(); d-- > 0;) {
       Shape window(shape_.size(), 1), strides(shape_.size(), 1);
@@ -240,26 +260,53 @@ class WindowReduction {
   }
 
   /// What windows of these dimensions hold, combined with init: element by element of the window, all windows at once.
-  PlainResults slid(std::vector<Array> inputs, const Shape& window, const Shape& strides) {
+  /// `inside`: bools in the shape of the inputs; elements where it is false are left out, as XLA does with padding.
+  PlainResults slid(std::vector<Array> inputs, const Shape& window, const Shape& strides,
+                    const Array* inside = nullptr) {
     Shape shape = inputs[0].shape();
     for (size_t d = 0; d < shape.size(); ++d)
       shape[d] = (shape[d] - (window[d] - 1) * dims_.windowDilations[d] - 1) / strides[d] + 1;
     auto accumulators = filled(shape);
-    if (!accumulators || slidByRows(inputs, window, strides, *accumulators)) return accumulators;
+    if (!accumulators || (!inside && slidByRows(inputs, window, strides, *accumulators))) return accumulators;
     Shape at(shape.size(), 0), starts(shape.size());
     do {
       for (size_t d = 0; d < at.size(); ++d) starts[d] = at[d] * dims_.windowDilations[d];
-      std::vector<Array> elements;
-      for (const Array& input : inputs) {
+      const auto ofWindows = [&](const Array& input) {
         auto element = Array::allocate({input.dtype(), shape});
+        if (element) eval::slice(in(input), starts, strides, out(*element));
+        return element;
+      };
+      std::vector<Array> elements, before;
+      for (const Array& input : inputs) {
+        auto element = ofWindows(input);
         if (!element) return fail(std::move(element.error()));
-        eval::slice(in(input), starts, strides, out(*element));
         elements.push_back(std::move(*element));
       }
+      if (inside) before = *accumulators;
       accumulators = combine(std::move(*accumulators), std::move(elements), shape);
       if (!accumulators) return accumulators;
+      if (!inside) continue;
+      const auto mask = ofWindows(*inside);
+      if (!mask) return fail(mask.error());
+      if (auto ok = restore(*mask, before, *accumulators); !ok) return fail(std::move(ok.error()));
     } while (advance(at, window));
     return accumulators;
+  }
+
+  /// Where the mask is false, accumulators are as before.
+  static Status restore(const Array& mask, const std::vector<Array>& before, std::vector<Array>& accumulators) {
+    for (size_t i = 0; i < before.size(); ++i) {
+      Array& now = accumulators[i];
+      if (!now.unique()) {
+        auto own = now.clone();
+        if (!own) return fail(std::move(own.error()));
+        now = std::move(*own);
+      }
+      const int64_t bytes = storage_bytes(now.dtype());
+      for (int64_t k = 0; k < now.elements(); ++k)
+        if (!mask.as<uint8_t>()[k]) std::copy_n(before[i].data() + k * bytes, bytes, now.data() + k * bytes);
+    }
+    return {};
   }
 
   PlainCall& call_;

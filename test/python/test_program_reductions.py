@@ -76,7 +76,7 @@ def test_reductions_of_nothing():
 
 
 CUMULATIVE = [(lax.cumsum, ["float32", "float64", "int32", "uint8", "int64", "complex64"]), (lax.cumprod, ["float32", "complex64"]),
-              (lax.cummax, ["float32", "uint8"]), (lax.cummin, ["float32", "int32"]), (lax.cumlogsumexp, ["float32"])]
+              (lax.cummax, ["float32", "uint8"]), (lax.cummin, ["float32", "int32"]), (lax.cumlogsumexp, ["float32", "complex64"])]
 
 
 @pytest.mark.parametrize("shape", [(1,), (9,), (3, 4, 5), (2, 1000)])
@@ -87,6 +87,19 @@ def test_cumulative(shape, dtype, op):
         for axis in range(len(shape)):
             for reverse in (False, True):
                 same(lambda x, axis=axis, reverse=reverse: op(x, axis=axis, reverse=reverse), x, rtol=1e-5)
+
+
+@pytest.mark.parametrize("op", [lax.add, lax.mul, lax.max, lax.min])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_windows_with_an_initial_value_that_changes_results(dtype, op):
+    """Padding, also between elements, is not combined."""
+    x = values((3, 5), dtype)
+    padding = [(1, 1), (2, 0)]
+    same(lambda x: lax.reduce_window(x, np.array(2, dtype), op, (2, 3), (1, 1), "SAME"), x)
+    same(lambda x: lax.reduce_window(x, np.array(5, dtype), op, (2, 2), (1, 2), padding, (2, 1), (1, 2)), x)
+    same(lambda x: lax.reduce_window(x, np.array(5, dtype), op, (2, 2), (1, 1), [(-1, 2), (1, -2)]), x)
+    same(lambda x: lax.reduce_window(x, np.array(5, dtype), op, (1, 3), (1, 1), [(-1, 1), (-1, 1)]), x)  # the size stays
+    same(lambda x: lax.reduce_window(x, np.array(5, dtype), op, (1, 1), (1, 1), [(-2, -2), (0, 0)]), x)  # no window
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "uint8", "float64", "int64"])

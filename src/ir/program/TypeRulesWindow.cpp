@@ -27,7 +27,6 @@ int64_t numWindows(const TypedOp& op, size_t d, int64_t size) {
   if (std::max({low, high, size}) > kMaxAlongDim || std::min(low, high) < -kMaxAlongDim) return -1;
   const int64_t padded = (size == 0 ? 0 : (size - 1) * baseDilation + 1) + low + high;
   const int64_t reach = (window - 1) * windowDilation + 1;
-  if (padded < 0) return -1;
   return padded < reach ? 0 : (padded - reach) / stride + 1;
 }
 

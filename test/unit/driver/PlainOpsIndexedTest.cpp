@@ -95,20 +95,20 @@ std::string window(const std::string& attributes, const std::string& result) {
 }
 std::string windowSignature(const std::string& result) { return "(%x: tensor<4xf32>, %c: tensor<f32>) -> " + result; }
 
-TEST(PlainOps, WindowsSeePaddingAsInit) {
+/// As XLA, unlike StableHLO's text, which combines padding as if it were the initial value.
+TEST(PlainOps, WindowsLeavePaddingOut) {
   const std::string attributes =
       "window_dimensions = array<i64: 3>, window_strides = array<i64: 2>, padding = dense<[[1, 2]]> : tensor<1x2xi64>";
   expectRun(windowSignature("tensor<3xf32>"), window(attributes, "tensor<3xf32>"),
-            {f32({4}, {1, 2, 3, 4}), f32({}, {100})}, {DType::f32, {3}}, {203, 109, 304});
+            {f32({4}, {1, 2, 3, 4}), f32({}, {100})}, {DType::f32, {3}}, {103, 109, 104});
 }
 
 TEST(PlainOps, CumulativeWindowsAreTheSameInOnePassAndByWindow) {
-  // With an init that adding changes, each window adds it as often as it sees padding.
   const std::string attributes = "window_dimensions = array<i64: 4>, padding = dense<[[3, 0]]> : tensor<1x2xi64>";
   expectRun(windowSignature("tensor<4xf32>"), window(attributes, "tensor<4xf32>"),
             {f32({4}, {1, 2, 3, 4}), f32({}, {0})}, {DType::f32, {4}}, {1, 3, 6, 10});
   expectRun(windowSignature("tensor<4xf32>"), window(attributes, "tensor<4xf32>"),
-            {f32({4}, {1, 2, 3, 4}), f32({}, {100})}, {DType::f32, {4}}, {401, 303, 206, 110});
+            {f32({4}, {1, 2, 3, 4}), f32({}, {100})}, {DType::f32, {4}}, {101, 103, 106, 110});
 }
 
 TEST(PlainOps, WindowsThatCannotBeAreRefused) {
