@@ -74,7 +74,7 @@ void moveAllocasToEntry(llvm::Function& function) {
         if (llvm::isa<llvm::AllocaInst>(i)) i.moveBefore(entry, entry.getFirstInsertionPt());
 }
 
-void outline(NativeLowering& l, const SharedRegion& region) {
+void outline(NativeLowering& l, const SharedRegion& region, const llvm::CodeExtractorAnalysisCache& cache) {
   const Blocks blocks = blocksOf(region);
   if (blocks.empty()) return;
   moveAllocas(blocks);
@@ -86,7 +86,7 @@ void outline(NativeLowering& l, const SharedRegion& region) {
   llvm::SetVector<llvm::Value*> inputs, outputs;
   extractor.findInputsOutputs(inputs, outputs, {});
   if (!outputs.empty() || inputs.size() < 2) return;
-  llvm::Function* made = extractor.extractCodeRegion(llvm::CodeExtractorAnalysisCache(*l.function));
+  llvm::Function* made = extractor.extractCodeRegion(cache);
   if (!made) return;
   made->setLinkage(llvm::GlobalValue::InternalLinkage);
   made->addFnAttr(llvm::Attribute::NoInline);
@@ -125,7 +125,9 @@ void emitShared(NativeLowering& l, int64_t count, const std::function<void(Reg, 
 }
 
 void outlineShared(NativeLowering& l) {
-  for (const SharedRegion& region : l.shared) outline(l, region);
+  if (l.shared.empty()) return;
+  const llvm::CodeExtractorAnalysisCache cache(*l.function);  // reads the whole function
+  for (const SharedRegion& region : l.shared) outline(l, region, cache);
 }
 
 }  // namespace smalti::cpu
