@@ -9,7 +9,7 @@
 `smalti.jax` (import it by name; needs JAX) runs the kernels of unmodified JAX programs.
 """
 
-from smalti._arrays import ArrayType
+from smalti._arrays import ArrayType, empty
 from smalti._conform import CaseOutcome, Conformance, conform
 from smalti._device import DeviceArray, DeviceProgram, device_array
 from smalti._errors import CheckError, Diagnostic, Error, Finding
@@ -17,4 +17,4 @@ from smalti._module import Executable, Module, Report, check, compile, load, par
 from smalti._smalti import version
 
 __all__ = ["ArrayType", "CaseOutcome", "CheckError", "Conformance", "Diagnostic", "Error", "Executable", "Finding", "Module",
-           "Report", "check", "compile", "conform", "device_array", "load", "parse", "run", "version"]
+           "Report", "check", "compile", "conform", "device_array", "empty", "load", "parse", "run", "version"]

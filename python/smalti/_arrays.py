@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -30,6 +31,20 @@ class ArrayType(NamedTuple):
 
     def __str__(self) -> str:
         return f"{_NAMES[self.dtype]}[{','.join(map(str, self.shape))}]"
+
+
+def empty(shape: int | Sequence[int], dtype: Any = np.float32) -> np.ndarray:
+    """A new array with undefined elements, which begins at a cache line (64 bytes): as `out`, it is written in place.
+
+    NumPy's own arrays may begin elsewhere; results are then computed in other memory and copied.
+    """
+    line = 64
+    dtype = np.dtype(dtype)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + line, np.uint8)
+    begin = -memory.ctypes.data % line
+    return memory[begin : begin + size].view(dtype).reshape(shape)
 
 
 def type_from(name: str, shape: Sequence[int]) -> ArrayType:

@@ -62,8 +62,9 @@ class Executable:
         """Runs once and returns a full report.
 
         Inputs are arrays of NumPy (with dtypes of ml_dtypes for bf16, int4, fp8), of JAX, of anything with DLPack, or lists of
-        numbers. Row-major ones are read in place. Results are new arrays, or written to `out`. Ctrl-C ends a
-        run of the machine at once, and one of native code in a loop that may be endless or when its kernel returns.
+        numbers. Row-major ones are read in place. Results are new arrays, or written to `out`: without a copy to arrays of
+        `smalti.empty`. Ctrl-C ends a run of the machine at once, and one of native code in a loop that may be endless or when
+        its kernel returns.
 
         Raises Error: SM1008 for the wrong number, dtypes or shapes of inputs, SM1017 for such `out`, SM40xx and SM41xx for
         errors of a kernel.

@@ -118,6 +118,23 @@ def test_subclasses_of_numpy_arrays_are_plain_arrays_and_masks_are_refused():
         executable(x, x, out=[masked])
 
 
+@pytest.mark.parametrize("shape", [(), 5, (3, 5), (0, 4), (1000, 1001)])
+@pytest.mark.parametrize("dtype", [np.float32, np.bool_, ml_dtypes.bfloat16, ml_dtypes.int4, np.complex128])
+def test_empty_arrays_begin_at_a_cache_line(shape, dtype):
+    x = smalti.empty(shape, dtype)
+    assert x.dtype == dtype and x.shape == np.empty(shape).shape and x.flags.c_contiguous and x.flags.writeable
+    assert x.ctypes.data % 64 == 0
+    x[...] = 1
+    assert x.astype(np.float32).sum() == x.size if dtype != np.complex128 else (x == 1).all()
+
+
+def test_results_in_empty_arrays():
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    out = smalti.empty((2, 3))
+    add("f32").compile(target="cpu")(x, x, out=[out])
+    np.testing.assert_array_equal(out, 2 * x)
+
+
 def test_errors_are_exceptions_with_a_code():
     with pytest.raises(smalti.Error) as caught:
         add("f32").run(np.ones((2, 3), np.float32), np.ones((2, 3), np.int32))
