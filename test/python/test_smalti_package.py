@@ -123,7 +123,7 @@ def test_subclasses_of_numpy_arrays_are_plain_arrays_and_masks_are_refused():
 def test_empty_arrays_begin_at_a_cache_line(shape, dtype):
     x = smalti.empty(shape, dtype)
     assert x.dtype == dtype and x.shape == np.empty(shape).shape and x.flags.c_contiguous and x.flags.writeable
-    assert x.ctypes.data % 64 == 0
+    assert x.size == 0 or x.ctypes.data % 64 == 0
     x[...] = 1
     assert x.astype(np.float32).sum() == x.size if dtype != np.complex128 else (x == 1).all()
 
