@@ -132,12 +132,14 @@ class MatmulPlanner {
     return {};
   }
 
-  /// Whether the other operand of the addition is what the memory of the store holds.
+  /// Whether the other operand of the addition is what the memory of the store holds once deferred ops are computed.
   bool isLoadedFrom(const MemoryView& box, const ProductStore& d) const {
     const ScheduledOp* load = d.added.getDefiningOp() ? p_.scheduler.findPending(d.added.getDefiningOp()) : nullptr;
     if (!load || !load->isLoad()) return false;
+    const bool overwritten = llvm::any_of(
+        p_.scheduler.pending(), [&](const ScheduledOp& o) { return o.isStore() && mayOverlap(p_.boxOf(o.op), box); });
     const MemoryView& from = p_.boxOf(load->op);
-    return from.memory == box.memory && from.dtype == box.dtype && from.shape == box.shape &&
+    return !overwritten && from.memory == box.memory && from.dtype == box.dtype && from.shape == box.shape &&
            schedule::haveSameAddress(*load->op, *d.store);
   }
 

@@ -94,5 +94,18 @@ TEST(ProductTarget, IsNotReadAfterItIsOverwritten) {
   }
 }
 
+/// What is added was loaded from the memory of the store, which an earlier store has changed since.
+TEST(ProductTarget, IsNotWhatIsAddedAfterAnotherStore) {
+  TextKernel k;
+  const Val a = k.input({.dtype = "f32", .array = {8, 32}}), b = k.input({.dtype = "f32", .array = {32, 32}});
+  const Val memory = k.scratch("f32", {8, 32});
+  k.store(k.load(a), memory);
+  const Val x = k.load(a), y = k.load(b), zero = k.splat(k.f32(0), {8, 32}), early = k.load(memory);
+  k.store(multiplied(k, x, y, false, zero), memory);
+  k.store(k.binary("arith.addf", multiplied(k, x, y, false, zero), early), memory);
+  k.store(k.load(memory), k.output({.dtype = "f32", .array = {8, 32}}));
+  same(k, {smallNumbers("f32", {8, 32}), smallNumbers("f32", {32, 32}, 3)});
+}
+
 }  // namespace
 }  // namespace smalti::cpu::testing
