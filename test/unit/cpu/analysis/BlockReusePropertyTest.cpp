@@ -108,8 +108,8 @@ TEST(BlockReuse, BlocksThatAreReusedSoonAreFound) {
     for (const size_t d : *found) RC_ASSERT(grid.axes[d] == grid.order.front());
     RC_ASSERT(repeatsInARun(steps, *found));
   };
-  // Cycles are rare.
-  for (int n = 0; n < 5; ++n) EXPECT_TRUE(rc::check(check));
+  // Cycles are rare: one in a few dozen grids.
+  for (int n = 0; n < 5 || (cycles <= 5 && n < 50); ++n) EXPECT_TRUE(rc::check(check));
   EXPECT_GT(sameBlock, 10);
   EXPECT_GT(cycles, 5);
   EXPECT_GT(none, 10);
