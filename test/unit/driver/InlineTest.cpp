@@ -10,12 +10,6 @@
 namespace smalti::driver {
 namespace {
 
-Program programOf(const std::string& text) {
-  auto program = interop::importStableHlo(text, "test.mlir");
-  EXPECT_TRUE(program) << program.error().str();
-  return std::move(*program);
-}
-
 /// "f: add call return, g: …", with the ops of regions in brackets.
 std::string text(const std::vector<Op>& ops) {
   std::vector<std::string> names;
@@ -38,7 +32,7 @@ const std::string kSwap = R"(
   })";
 
 TEST(Inline, CallsWithinCallsAndOfSeveralResults) {
-  const Program program = programOf(R"(
+  const Program program = testing::programOf(R"(
 module @test {
   func.func public @main(%x: tensor<f32>, %y: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
     %0:3 = call @swap(%x, %y) : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>)
@@ -63,7 +57,7 @@ module @test {
 }
 
 TEST(Inline, InRegionsAndOfFunctionsWithRegions) {
-  const Program program = programOf(R"(
+  const Program program = testing::programOf(R"(
 module @test {
   func.func public @main(%n: tensor<i32>) -> tensor<i32> {
     %one = stablehlo.constant dense<1> : tensor<i32>
@@ -111,7 +105,7 @@ TEST(Inline, LargeFunctionsStayAndUnreachedOnesGo) {
   std::string many;
   for (int i = 0; i < kMostInlinedOps; ++i)
     many += fmt::format("    %{} = stablehlo.add %{}, %a : tensor<f32>\n", i + 1, i);
-  const Program program = programOf(R"(
+  const Program program = testing::programOf(R"(
 module @test {
   func.func public @main(%x: tensor<f32>) -> tensor<f32> {
     %0 = call @large(%x) : (tensor<f32>) -> tensor<f32>

@@ -28,6 +28,12 @@ inline std::vector<double> numbers(const Array& array) {
   return values;
 }
 
+inline Program programOf(const std::string& text) {
+  auto program = interop::importStableHlo(text, "test.mlir");
+  EXPECT_TRUE(program) << program.error().str();
+  return std::move(*program);
+}
+
 /// The first result of main, or the diagnostic as text.
 inline Result<std::vector<Array>> runText(const std::string& text, const std::vector<Array>& arguments,
                                           const RunSettings& options = {}) {

@@ -8,11 +8,6 @@
 namespace smalti::driver {
 namespace {
 
-Program programOf(const std::string& text) {
-  auto program = interop::importStableHlo(text, "test.mlir");
-  EXPECT_TRUE(program) << program.error().str();
-  return std::move(*program);
-}
 std::string expanded(Program program) {
   expandUnitReductions(program.functions[0]);
   EXPECT_TRUE(verify(program));
@@ -27,16 +22,17 @@ std::string reduction(const std::string& op, const std::string& from, const std:
 }
 
 TEST(UnitReductions, BecomeTheOpOfTheInitialValueAndTheElement) {
-  EXPECT_EQ(expanded(programOf(reduction("maximum", "4x1xf32", "1", "4xf32"))),
+  EXPECT_EQ(expanded(testing::programOf(reduction("maximum", "4x1xf32", "1", "4xf32"))),
             "reshape broadcast_in_dim maximum return ");
-  EXPECT_EQ(expanded(programOf(reduction("add", "1x4x1xf32", "0, 2", "4xf32"))),
+  EXPECT_EQ(expanded(testing::programOf(reduction("add", "1x4x1xf32", "0, 2", "4xf32"))),
             "reshape broadcast_in_dim add return ");
-  EXPECT_EQ(expanded(programOf(reduction("add", "0x1xf32", "1", "0xf32"))), "reshape broadcast_in_dim add return ");
+  EXPECT_EQ(expanded(testing::programOf(reduction("add", "0x1xf32", "1", "0xf32"))),
+            "reshape broadcast_in_dim add return ");
 }
 
 TEST(UnitReductions, OthersStay) {
-  EXPECT_EQ(expanded(programOf(reduction("add", "4x2xf32", "1", "4xf32"))), "reduce return ");
-  EXPECT_EQ(expanded(programOf(reduction("add", "4x1xf32", "0, 1", "f32"))), "reduce return ");
+  EXPECT_EQ(expanded(testing::programOf(reduction("add", "4x2xf32", "1", "4xf32"))), "reduce return ");
+  EXPECT_EQ(expanded(testing::programOf(reduction("add", "4x1xf32", "0, 1", "f32"))), "reduce return ");
 }
 
 /// In an order that matters, with a NaN and a zero of each sign.
@@ -54,7 +50,7 @@ TEST(UnitReductions, KeepValues) {
   for (const char* target : {"interpret", "cpu"}) {
     const std::vector<Array> arguments{testing::make({DType::f32, {4, 1}}, {3, -0.0, 0.0, NAN}),
                                        testing::make({DType::f32, {}}, {0.0})};
-    const auto ran = runProgram(programOf(text), arguments, {{.target = target}, {}});
+    const auto ran = runProgram(testing::programOf(text), arguments, {{.target = target}, {}});
     ASSERT_TRUE(ran) << ran.error().str();
     const float* out = ran->results[0].as<float>();
     EXPECT_EQ(out[0], 3);
