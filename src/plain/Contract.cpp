@@ -364,17 +364,14 @@ PlainResults product(PlainCall& call, const Product& multiply) {
     if (!result) return fail(std::move(result.error()));
     return one(std::move(*result));
   }
-  if (is_complex(type.dtype)) {
+  const bool isWide = bit_width(type.dtype) >= 64;  // complex numbers, too
+  if (isWide)
     if (Status ok = convertAll(call.operands, type.dtype); !ok) return fail(std::move(ok.error()));
-    return complexProduct(call, multiply);
-  }
+  if (is_complex(type.dtype)) return complexProduct(call, multiply);
   auto result = Array::allocate(type);
   if (!result) return fail(std::move(result.error()));
   const int64_t zero = 0;
-  const bool isWide = bit_width(type.dtype) == 64;
   const DType accumulator = isWide ? type.dtype : is_float(type.dtype) ? DType::f32 : DType::i32;
-  if (isWide)
-    if (Status ok = convertAll(call.operands, type.dtype); !ok) return fail(std::move(ok.error()));
   const eval::Input acc{reinterpret_cast<const std::byte*>(&zero), accumulator, result->shape(), true};
   if (result->elements() > 0 && !multiply(in(call.operands[0]), in(call.operands[1]), acc, out(*result)))
     return fail(noEvaluation(call, call.operands[0].dtype()));

@@ -132,12 +132,18 @@ class MatmulPlanner {
     return {};
   }
 
+  /// Whether such a load or store is deferred, and may access the memory.
+  template <class Such>
+  bool isDeferred(const MemoryView& box, const Such& such) const {
+    return llvm::any_of(p_.scheduler.pending(),
+                        [&](const ScheduledOp& o) { return such(o) && mayOverlap(p_.boxOf(o.op), box); });
+  }
+
   /// Whether the other operand of the addition is what the memory of the store holds once deferred ops are computed.
   bool isLoadedFrom(const MemoryView& box, const ProductStore& d) const {
     const ScheduledOp* load = d.added.getDefiningOp() ? p_.scheduler.findPending(d.added.getDefiningOp()) : nullptr;
     if (!load || !load->isLoad()) return false;
-    const bool overwritten = llvm::any_of(
-        p_.scheduler.pending(), [&](const ScheduledOp& o) { return o.isStore() && mayOverlap(p_.boxOf(o.op), box); });
+    const bool overwritten = isDeferred(box, [](const ScheduledOp& o) { return o.isStore(); });
     const MemoryView& from = p_.boxOf(load->op);
     return !overwritten && from.memory == box.memory && from.dtype == box.dtype && from.shape == box.shape &&
            schedule::haveSameAddress(*load->op, *d.store);
@@ -155,9 +161,7 @@ class MatmulPlanner {
         from.back() != shape[1] || num_elements(from) != shape[1])
       return nullptr;
     const int64_t k = num_elements(shapeOf(op_.getOperand(0).getType())) / shape[0];
-    const bool overwritten = llvm::any_of(p_.scheduler.pending(), [&](const ScheduledOp& o) {
-      return o.isLoad() && mayOverlap(p_.boxOf(o.op), box) && feeds(*o.op, row);
-    });
+    const bool overwritten = isDeferred(box, [&](const ScheduledOp& o) { return o.isLoad() && feeds(*o.op, row); });
     return k == 0 || overwritten ? nullptr : row;
   }
   static bool feeds(mlir::Operation& load, mlir::Value v) {
@@ -184,9 +188,8 @@ class MatmulPlanner {
       if (llvm::any_of(blocks->second, [&](const MemoryView& block) { return mayOverlap(block, box); })) return true;
     if (roundsRight(op_) && mayOverlap(p_.view(op_.getOperand(1)), box)) return true;
     const llvm::DenseSet<mlir::Operation*> chain(destination.chain.begin(), destination.chain.end());
-    return llvm::any_of(p_.scheduler.pending(), [&](const ScheduledOp& o) {
-      return o.isLoad() && mayOverlap(p_.boxOf(o.op), box) && p_.scheduler.isLiveOut(o.op->getResult(0), chain);
-    });
+    return isDeferred(
+        box, [&](const ScheduledOp& o) { return o.isLoad() && p_.scheduler.isLiveOut(o.op->getResult(0), chain); });
   }
 
   /// Reshapes an operand with several free or contracting dimensions, as a copy if strides cannot express that.

@@ -1,5 +1,9 @@
 // Products of all types that the verifier accepts: computed, or refused as unsupported; memory stays intact, as the
 // sanitizers see.
+#include <array>
+#include <functional>
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "RunText.h"
@@ -36,9 +40,9 @@ std::map<std::string, int> outcomes(const std::function<std::string(std::string,
 TEST(ProductTypes, OfMatrices) {
   const auto codes = outcomes([](const std::string& lhs, const std::string& rhs, const std::string& to) {
     const std::string x = "tensor<4x8x" + lhs + ">", y = "tensor<8x3x" + rhs + ">", z = "tensor<4x3x" + to + ">";
-    return "module @test {\n  func.func public @main(%x: " + x + ", %y: " + y + ") -> " + z +
-           " {\n    %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (" + x + ", " + y + ") -> " + z +
-           "\n    return %0 : " + z + "\n  }\n}";
+    return testing::moduleOf("(%x: " + x + ", %y: " + y + ") -> " + z,
+                             "%0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (" + x + ", " + y +
+                                 ") -> " + z + "\n    return %0 : " + z);
   });
   EXPECT_GT(codes.at("ran"), 4000);
   for (const auto& [code, count] : codes) EXPECT_TRUE(code == "ran" || code == "SM5002" || code == "SM2006") << code;
@@ -48,10 +52,11 @@ TEST(ProductTypes, OfConvolutions) {
   const auto codes = outcomes([](const std::string& lhs, const std::string& rhs, const std::string& to) {
     const std::string x = "tensor<1x4x4x2x" + lhs + ">", y = "tensor<3x3x2x5x" + rhs + ">",
                       z = "tensor<1x4x4x5x" + to + ">";
-    return "module @test {\n  func.func public @main(%x: " + x + ", %y: " + y + ") -> " + z +
-           " {\n    %0 = stablehlo.convolution(%x, %y) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
-           "window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (" +
-           x + ", " + y + ") -> " + z + "\n    return %0 : " + z + "\n  }\n}";
+    return testing::moduleOf(
+        "(%x: " + x + ", %y: " + y + ") -> " + z,
+        "%0 = stablehlo.convolution(%x, %y) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
+        "window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (" +
+            x + ", " + y + ") -> " + z + "\n    return %0 : " + z);
   });
   EXPECT_GT(codes.at("ran"), 500);
   for (const auto& [code, count] : codes) EXPECT_TRUE(code == "ran" || code == "SM5002" || code == "SM2006") << code;

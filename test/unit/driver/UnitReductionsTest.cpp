@@ -16,9 +16,10 @@ std::string expanded(Program program) {
   return names;
 }
 std::string reduction(const std::string& op, const std::string& from, const std::string& dims, const std::string& to) {
-  return "module @test {\n  func.func public @main(%x: tensor<" + from + ">, %i: tensor<f32>) -> tensor<" + to +
-         "> {\n    %0 = stablehlo.reduce(%x init: %i) applies stablehlo." + op + " across dimensions = [" + dims +
-         "] : (tensor<" + from + ">, tensor<f32>) -> tensor<" + to + ">\n    return %0 : tensor<" + to + ">\n  }\n}";
+  return testing::moduleOf("(%x: tensor<" + from + ">, %i: tensor<f32>) -> tensor<" + to + ">",
+                           "%0 = stablehlo.reduce(%x init: %i) applies stablehlo." + op + " across dimensions = [" +
+                               dims + "] : (tensor<" + from + ">, tensor<f32>) -> tensor<" + to +
+                               ">\n    return %0 : tensor<" + to + ">");
 }
 
 TEST(UnitReductions, BecomeTheOpOfTheInitialValueAndTheElement) {
