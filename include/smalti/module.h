@@ -29,12 +29,22 @@ std::string version();
 class Module {
  public:
   /// A file, or a folder with case.json. Bare kernels need `results` (and `arguments`): array shapes are not in them.
+  /// With `arguments`, a module with symbolic shapes becomes the module for arguments of these types.
   /// Errors: SM1001 (cannot be read), SM1013 (not a module), SM1015 (too large), SM2xxx (what the importer refuses).
   static Result<Module> load(const std::string& path, std::span<const ArrayType> arguments = {},
                              std::span<const ArrayType> results = {});
   /// The same from memory; `name` is used in messages.
   static Result<Module> parse(std::string_view content, const std::string& name,
                               std::span<const ArrayType> arguments = {}, std::span<const ArrayType> results = {});
+
+  /// The module was exported with symbolic shapes (jax.export): dimensions of its arguments and results that it leaves
+  /// open are -1. `run` and `check` are for arrays of any shapes that it allows; for the rest it needs `with_arguments`
+  /// (SM1021).
+  bool has_symbolic_shapes() const;
+  /// The module for arguments of these types; what it was made for once is kept. A module of known shapes is returned
+  /// as it is. Errors: SM1008 (other arguments than it takes), SM2015 (they violate a constraint of the module),
+  /// SM2003.
+  Result<Module> with_arguments(std::span<const ArrayType> arguments) const;
 
   const std::string& name() const;
   const std::vector<ArrayType>& arguments() const;

@@ -27,10 +27,10 @@ class ArrayType(NamedTuple):
     """dtype and shape of an array."""
 
     dtype: np.dtype
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  #: -1: left open by a module with symbolic shapes
 
     def __str__(self) -> str:
-        return f"{_NAMES[self.dtype]}[{','.join(map(str, self.shape))}]"
+        return f"{_NAMES[self.dtype]}[{','.join('?' if d < 0 else str(d) for d in self.shape)}]"
 
 
 def empty(shape: int | Sequence[int], dtype: Any = np.float32) -> np.ndarray:

@@ -110,6 +110,24 @@ class Module:
         return self._handle.name
 
     @property
+    def has_symbolic_shapes(self) -> bool:
+        """The module was exported with symbolic shapes: dimensions that it leaves open are -1. `run` and `check` take arrays of all
+        shapes that it allows; the rest needs the module of `with_arguments`."""
+        return self._handle.has_symbolic_shapes
+
+    def with_arguments(self, *arguments: Any) -> Module:
+        """The module for these arguments, arrays or anything else with a dtype and a shape. What it was made for once is kept; a
+        module of known shapes is returned as it is.
+
+        Raises Error: SM1008 for other arguments than the module takes, SM2015 if they violate one of its constraints.
+        """
+        if not self.has_symbolic_shapes:
+            return self
+        declared = self.arguments + (None,) * len(arguments)
+        like = [a if hasattr(a, "dtype") or t is None else np.asarray(a, t.dtype) for a, t in zip(arguments, declared)]
+        return Module(self._handle.with_arguments([_arrays.type_given(a) for a in like]))
+
+    @property
     def kernels(self) -> tuple[str, ...]:
         """Names of the kernels in it, in program order."""
         return tuple(self._handle.kernels)
@@ -134,7 +152,7 @@ class Module:
 
     def run(self, *inputs: Any, **options: Option) -> tuple[np.ndarray, ...]:
         """The results for `inputs`; see `compile` and `Executable.execute`."""
-        return self.compile(**options)(*inputs)
+        return self.with_arguments(*inputs).compile(**options)(*inputs)
 
     def check(self, *inputs: Any, **options: Option) -> Report:
         """Runs with all checks. The report's `findings` lists what they found; nothing is raised for it.
@@ -144,6 +162,8 @@ class Module:
         With `chip="v5e"` (v4, v5p, v6e, v7x; several with commas; "all"), what the compilers of those TPUs would refuse comes
         first: blocks that do not fit into VMEM, types and shapes that they do not take. No TPU is needed.
         """
+        if self.has_symbolic_shapes:
+            return self.with_arguments(*inputs).check(*inputs, **options)
         options = {**options, "check": True}
         refusals = tuple(self._handle.refusals(option_list(options)))
         report = self.compile(**options).execute(*inputs)
@@ -174,7 +194,7 @@ def load(path: str | os.PathLike[str], arguments: Sequence[Any] = (), results: S
     """The module in a file, or in a folder with case.json.
 
     A bare kernel does not say how large the arrays are: give `arguments` and `results`, arrays or anything else with a
-    dtype and a shape. Raises Error: SM1001 for a file that cannot be read, SM1012 for a bare kernel without results,
+    dtype and a shape. With `arguments`, a module with symbolic shapes becomes that of `Module.with_arguments`. Raises Error: SM1001 for a file that cannot be read, SM1012 for a bare kernel without results,
     SM1013 for what is not a module, SM2xxx for what is wrong in it.
     """
     return Module(_smalti.load(os.fspath(path), [_arrays.type_given(a) for a in arguments],

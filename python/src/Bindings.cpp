@@ -78,6 +78,13 @@ NB_MODULE(_smalti, m) {
       .def_prop_ro("arguments", [](const Module& module) { return typesToPython(module.arguments()); })
       .def_prop_ro("results", [](const Module& module) { return typesToPython(module.results()); })
       .def_prop_ro("kernels", &Module::kernels)
+      .def_prop_ro("has_symbolic_shapes", &Module::has_symbolic_shapes)
+      .def("with_arguments",
+           [](const Module& module, const std::vector<TypeTuple>& arguments) {
+             const auto given = typesFrom(arguments);
+             const nb::gil_scoped_release unlocked;
+             return unwrap(module.with_arguments(given));
+           })
       .def("compile", &compile)
       .def("refusals",
            [](const Module& module, const OptionList& chosen) {

@@ -20,7 +20,11 @@ int64_t num_elements(std::span<const int64_t> shape) {
 
 std::string shape_str(std::span<const int64_t> shape) { return fmt::format("{}", fmt::join(shape, "x")); }
 
-std::string ArrayType::str() const { return fmt::format("{}[{}]", name(dtype), fmt::join(shape, ",")); }
+std::string ArrayType::str() const {
+  std::vector<std::string> dims;
+  for (const int64_t d : shape) dims.push_back(d < 0 ? "?" : std::to_string(d));
+  return fmt::format("{}[{}]", name(dtype), fmt::join(dims, ","));
+}
 
 namespace {
 

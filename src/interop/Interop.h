@@ -14,13 +14,19 @@
 
 namespace smalti::interop {
 
+/// Whether programs with symbolic shapes are refused (SM2003), or read. These are not verified: they become programs
+/// when they get the shapes of their arguments (`driver/symbolic/Specialise.h`).
+enum class Shapes : uint8_t { known, symbolic };
+
 /// StableHLO module text, pretty or generic, as JAX prints it. Codes SM20xx.
-Result<Program> importStableHlo(std::string_view text, const std::string& fileName);
+Result<Program> importStableHlo(std::string_view text, const std::string& fileName, Shapes = Shapes::known);
+/// Makes shard_maps of what older modules have for them, then verifies: the last step of an import.
+Status complete(Program&);
 
 /// StableHLO's portable artifact (bytecode of VHLO), as jax.export writes it: recognised by its first bytes. Codes
 /// SM20xx and SM21xx.
 bool isPortableArtifact(std::string_view bytes);
-Result<Program> importPortableArtifact(std::string_view bytes, const std::string& fileName);
+Result<Program> importPortableArtifact(std::string_view bytes, const std::string& fileName, Shapes = Shapes::known);
 
 /// The sharding in the attributes of an argument of main (Function::argumentAttributes), where it is in sdy's words.
 std::optional<Sharding> shardingIn(std::string_view attributes);

@@ -1,4 +1,5 @@
 #include "ir/KernelPackage.h"
+#include "ir/facts/SymbolicDims.h"
 
 #include <algorithm>
 
@@ -64,6 +65,15 @@ Status finish(KernelPackage& package) {
     violations.add({.code = "SM3001", .message = "the module has no kernel function"});
     return violations.status();
   }
+  for (const mlir::NamedAttribute& attribute : (*package.module)->getAttrs())
+    if (std::string_view(attribute.getName().getValue()).starts_with(kDimPrefix)) {
+      violations.add({.code = "SM3015",
+                      .message = "the kernel has symbolic dimensions",
+                      .place = {},
+                      .need = "the program around it, and the shapes of its arguments",
+                      .help = "run the whole module that jax.export writes"});
+      return violations.status();
+    }
   tpu::upgradeLegacyOps(*package.module);
   tpu::expandOps(*package.module);
   package.signature = package::readSignature(function, violations);

@@ -32,7 +32,7 @@ struct ExportArguments {
 Result<driver::ModuleOrCase> load(const ExportArguments& arguments, const Options& options) {
   auto module = driver::loadModuleOrCase(arguments.path);
   if (!module) return fail(module.error());
-  if (arguments.inputs.gpuParams.empty() && (module->program || arguments.inputs.outShape.empty())) return module;
+  if (arguments.inputs.gpuParams.empty() && (module->program || !arguments.inputs.giveShapes(*module))) return module;
   auto ready = prepare(arguments.path, arguments.inputs, options);
   if (!ready) return fail(ready.error());
   return std::move(ready->module);

@@ -10,7 +10,7 @@
 namespace smalti::driver {
 
 Status assumeShapes(LoadedModule& module) {
-  if (module.program) return {};
+  if (!module.bare) return requireShapes(module);
   mlir::func::FuncOp f = module.bare->kernelFunction();
   if (!f) return {};
   package::Violations violations(module.bare->name, placeOf(f.getLoc()));

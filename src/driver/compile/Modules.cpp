@@ -35,8 +35,10 @@ Result<std::string> stableHloOf(const std::string& path) {
   }
   auto content = readFile(file);
   if (!content) return fail(content.error());
-  if (isStableHlo(*content)) return content;
   auto module = loadModule(file);
+  // Google's compilers end the process where shapes are symbolic.
+  if (module && module->symbolic) return fail(requireCalls(*module).error());
+  if (isStableHlo(*content)) return content;
   if (!module) return fail(module.error());
   if (Status status = assumeShapes(*module); !status) return fail(status.error());
   if (Status status = requireShapes(*module); !status)

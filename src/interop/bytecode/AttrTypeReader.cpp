@@ -5,6 +5,7 @@
 #include "interop/bytecode/AttrTypeParts.h"
 #include "interop/bytecode/BytecodeLimits.h"
 #include "interop/bytecode/TextAttributes.h"
+#include "ir/facts/SymbolicDims.h"
 
 namespace smalti::interop::bytecode {
 
@@ -16,7 +17,9 @@ AttrTypeReader::AttrTypeReader(const BodyModel& model, mlir::MLIRContext& contex
       captured_(captured),
       attributes_(model.attributes.size()),
       types_(model.types.size()),
-      strings_(model.strings.size()) {}
+      strings_(model.strings.size()),
+      hasSymbolicDims_(std::ranges::any_of(
+          model.strings, [](std::string_view s) { return symbolicDimOf(s, kDimModule).has_value(); })) {}
 
 mlir::Attribute AttrTypeReader::attribute(uint32_t index) {
   return resolve(model_.attributes, attributes_, index, nodesUsed_);
@@ -130,7 +133,7 @@ llvm::APInt AttrTypeReader::bitsPart(Frame& f, unsigned width) {
 bool AttrTypeReader::checkElements(Frame& f, llvm::ArrayRef<int64_t> shape) {
   uint64_t elements = 1;
   for (int64_t d : shape) {
-    if (mlir::ShapedType::isDynamic(d)) continue;
+    if (mlir::ShapedType::isDynamic(d) || (hasSymbolicDims_ && isSymbolicDim(d))) continue;
     if (d < 0 || static_cast<uint64_t>(d) > kMaxElements / elements) {
       f.cursor.fail("SM2106", "a shape has an impossible size", fmt::format("0 to {} elements", kMaxElements));
       return false;

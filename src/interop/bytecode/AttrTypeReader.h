@@ -84,6 +84,7 @@ class AttrTypeReader {
   std::vector<Slot<mlir::Attribute>> attributes_;
   std::vector<Slot<mlir::Type>> types_;
   std::vector<mlir::StringAttr> strings_;  ///< by string number, so that a long string is hashed once
+  bool hasSymbolicDims_;                   ///< the module says what numbers stand for (ir/facts/SymbolicDims.h)
   int depth_ = 0;
   uint64_t nodesUsed_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include "interop/bytecode/AttrTypeParts.h"
 #include "interop/bytecode/AttrTypeReader.h"
+#include "ir/facts/SymbolicDims.h"
 
 namespace smalti::interop::bytecode {
 
@@ -55,6 +56,11 @@ mlir::Attribute AttrTypeReader::denseElementsAttribute(Frame& f) {
   auto type = mlir::dyn_cast<mlir::VectorType>(t);
   if (!type) {
     f.cursor.fail("SM2105", "a dense constant of the kernel body is not a vector");
+    return {};
+  }
+  // As long as sizes are symbolic, numbers of elements mean nothing: one stands for all.
+  if (std::ranges::any_of(type.getShape(), isSymbolicDim) && raw.size() > (type.getElementTypeBitWidth() + 7) / 8) {
+    f.cursor.fail("SM2105", "a dense constant of symbolic size is not one value for all elements");
     return {};
   }
   if (type.getElementType().isInteger(1)) {

@@ -21,22 +21,28 @@ const std::string* calledFunction(const RawOp& raw) {
 
 bool Parser::arrayCall(RawOp& raw, Op& op, std::string_view target) {
   op.name = target;
-  const PlainOp& row = *findPlainOp(target);
+  const PlainOp& row = *findArrayOp(target);
   if (const Attr* config = raw.find("mhlo.backend_config"); config && config->kind == Attr::Kind::dictionary)
     for (const Entry& e : Entries(config->entries)) raw.set(e.key, e.value);
   if (row.numRegions == 0) return lowerAttributes(raw, op);
-  // A comparison of scalars: two of each array.
   const std::string* function = calledFunction(raw);
   if (!function)
     return refuse(raw, "SM2007", fmt::format("custom call '{}' does not say which function it calls", target),
                   "export the module again");
   Block block;
-  for (size_t i = 0; i < raw.operandTypes.size() / 2; ++i)
-    for (int two = 0; two < 2; ++two) block.arguments.push_back(newValue({raw.operandTypes[i].dtype, {}}));
-  const ValueId result = newValue({DType::pred, {}});
+  std::vector<ValueId> results;
+  if (target == "stablehlo.dynamic_reduce_window") {  // a reduction of scalars: accumulators, then elements
+    for (int two = 0; two < 2; ++two)
+      for (const ArrayType& t : raw.resultTypes) block.arguments.push_back(newValue({t.dtype, {}}));
+    for (const ArrayType& t : raw.resultTypes) results.push_back(newValue({t.dtype, {}}));
+  } else {  // a comparison of scalars: two of each array
+    for (size_t i = 0; i < raw.resultTypes.size() && i < raw.operandTypes.size(); ++i)
+      for (int two = 0; two < 2; ++two) block.arguments.push_back(newValue({raw.operandTypes[i].dtype, {}}));
+    results.push_back(newValue({DType::pred, {}}));
+  }
   block.ops.push_back(
-      {.name = "call", .operands = block.arguments, .results = {result}, .callee = *function, .place = raw.place});
-  block.ops.push_back({.name = "return", .operands = {result}, .place = raw.place});
+      {.name = "call", .operands = block.arguments, .results = results, .callee = *function, .place = raw.place});
+  block.ops.push_back({.name = "return", .operands = results, .place = raw.place});
   op.regions.push_back(std::move(block));
   if (!lowerAttributes(raw, op)) return false;
   if (const Attribute* aggregates = op.find("aggregate_to_topk"); aggregates && !std::get<bool>(*aggregates))

@@ -4,6 +4,7 @@
 
 #include "interop/Limits.h"
 #include "interop/stablehlo/Syntax.h"
+#include "ir/program/PlainOps.h"
 
 namespace smalti::interop::stablehlo {
 
@@ -104,6 +105,7 @@ bool SyntaxReader::denseElements(Attr& out) {
   const size_t begin = cursor_.offset();
   const auto body = cursor_.balanced('>');
   if (!body || !cursor_.expect(">") || !cursor_.expect(":") || !arrayType(out.elementsType)) return false;
+  if (hasUnknownDims(out.elementsType)) return cursor_.expected("a constant of known shape");
   Cursor literal(cursor_.source(), begin, begin + body->size());
   if (readDenseLiteral(literal, out.elementsType, out.elements)) return true;
   return cursor_.error(literal.takeError());

@@ -93,6 +93,7 @@ void placeIndexMaps(KernelPackage& kernel, const SourcePlace& call) {
 bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
   const Attr* target = raw.find("call_target_name");
   const std::string name = target ? target->text : "";
+  if (!shapeOperands(raw, op)) return false;
   if (name == "tpu_custom_call") {
     op.name = "kernel_call";
     op.kernel = static_cast<int>(program_.kernels.size());
@@ -108,7 +109,7 @@ bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
     op.name = "optimization_barrier";
     return true;
   }
-  if (const PlainOp* call = findPlainOp(name); call && call->isCustomCall()) return arrayCall(raw, op, name);
+  if (const PlainOp* call = findArrayOp(name); call && call->isCustomCall()) return arrayCall(raw, op, name);
   if ((name == "SPMDFullToShardShape" || name == "SPMDShardToFullShape") && raw.operands.size() == 1 &&
       raw.resultTypes.size() == 1) {
     op.name = name == "SPMDFullToShardShape" ? kFullToShard : kShardToFull;
@@ -127,7 +128,28 @@ bool Parser::lowerCustomCall(RawOp& raw, Op& op) {
                 "take it out of the exported function, or export for a TPU: jax.export.export(f, platforms=['tpu'])");
 }
 
-bool Parser::kernelCall(RawOp& raw, Op&) {
+/// Notes the operands of a call that hold the shapes of its results.
+bool Parser::shapeOperands(const RawOp& raw, Op& op) {
+  const Attr* indices = raw.find(kShapeOperands);
+  if (!indices) return true;
+  const bool areIntegers = indices->kind == Attr::Kind::elements && indices->elementsType.dtype == DType::i64 &&
+                           indices->elementsType.shape.size() == 1 &&
+                           indices->elementsType.elements() == static_cast<int64_t>(raw.resultTypes.size());
+  std::vector<int64_t> operands;
+  for (size_t i = 0; areIntegers && i < raw.resultTypes.size(); ++i)
+    operands.push_back(indices->elements.as<int64_t>()[indices->elements.shape().empty() ? 0 : i]);
+  const auto numOperands = static_cast<int64_t>(raw.operands.size());
+  const int64_t first = numOperands - static_cast<int64_t>(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (first < 0 || operands[i] != first + static_cast<int64_t>(i)) operands.clear();
+  if (operands.empty())
+    return refuse(raw, "SM2007", "a call does not say which operands hold the shapes of its results",
+                  "export the module again");
+  op.attributes.emplace_back(kShapeOperands, std::move(operands));
+  return true;
+}
+
+bool Parser::kernelCall(RawOp& raw, Op& op) {
   if (program_.kernels.size() >= 10'000)
     return refuse(raw, "SM2009", "the module holds too many kernels", "split the program");
   const auto inKernel = [&](Diagnostic d, std::string_view kernel) {
@@ -136,7 +158,8 @@ bool Parser::kernelCall(RawOp& raw, Op&) {
   };
   KernelPackage kernel;
   if (const Attr* name = raw.find("kernel_name")) kernel.name = printable(name->text);
-  kernel.operands = raw.operandTypes;
+  const size_t shapes = op.find(kShapeOperands) ? raw.resultTypes.size() : 0;
+  kernel.operands.assign(raw.operandTypes.begin(), raw.operandTypes.end() - static_cast<int64_t>(shapes));
   kernel.results = raw.resultTypes;
   if (const Attr* effect = raw.find("has_side_effect")) kernel.hasSideEffect = effect->integer != 0;
   if (const Attr* attributes = raw.find("mhlo.frontend_attributes"))
@@ -189,7 +212,10 @@ bool Parser::kernelCall(RawOp& raw, Op&) {
   if (!module) return inKernel(std::move(module.error()), kernel.name);
   kernel.module = std::move(*module);
   placeIndexMaps(kernel, raw.place);
-  if (auto status = finish(kernel); !status) return cursor_.error(std::move(status.error()), raw.at);  // names it
+  const bool symbolic =
+      std::ranges::any_of(kernel.operands, hasUnknownDims) || std::ranges::any_of(kernel.results, hasUnknownDims);
+  if (!symbolic)
+    if (auto status = finish(kernel); !status) return cursor_.error(std::move(status.error()), raw.at);  // names it
   program_.kernels.push_back(std::move(kernel));
   return true;
 }

@@ -207,8 +207,13 @@ bool Parser::refuseByName(const RawOp& raw) {
   return refuse(raw, "SM2002", fmt::format("op '{}' is not supported around kernels", raw.name), std::string(help));
 }
 
+const PlainOp* findArrayOp(std::string_view name) {
+  const PlainOp* op = findPlainOp(name);
+  return op ? op : findSymbolicOp(name);
+}
+
 bool canBeElementwise(std::string_view name) {
-  const PlainOp* op = findPlainOp(withoutDialect(name));
+  const PlainOp* op = findArrayOp(withoutDialect(name));
   return (name.starts_with("stablehlo.") || name.starts_with("chlo.")) && op && !op->isCustomCall();
 }
 
@@ -234,8 +239,7 @@ bool Parser::flatten(RawOp& raw) {
 }
 
 bool Parser::lowerAttributes(const RawOp& raw, Op& op) {
-  const PlainOp* plain = findPlainOp(op.name);
-  for (const AttributeRule& rule : plain->attributes) {
+  for (const AttributeRule& rule : findArrayOp(op.name)->attributes) {
     const Attr* given = raw.find(rule.name);
     if (!given) {
       if (!rule.required) continue;

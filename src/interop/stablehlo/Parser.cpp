@@ -56,8 +56,8 @@ Result<Program> Parser::run() {
     main = std::find_if(program_.functions.begin(), program_.functions.end(), [](auto& f) { return !f.isPrivate; });
   program_.main = static_cast<int>(main - program_.functions.begin());
   if (main != program_.functions.end()) fixPlatform(*main);
-  auto status = liftShardMaps(program_);
-  if (status) status = verify(program_);
+  if (hasSymbolicShapes(program_) && main != program_.functions.end()) return std::move(program_);
+  auto status = complete(program_);
   if (!status) {
     Diagnostic d = std::move(status.error());
     if (!d.place.known()) d.place = source_.placeOf(0);
@@ -323,7 +323,12 @@ bool Parser::genericRegions(RawOp& raw) {
 
 namespace smalti::interop {
 
-Result<Program> importStableHlo(std::string_view text, const std::string& fileName) {
+Status complete(Program& program) {
+  if (Status lifted = stablehlo::liftShardMaps(program); !lifted) return lifted;
+  return verify(program);
+}
+
+Result<Program> importStableHlo(std::string_view text, const std::string& fileName, Shapes shapes) {
   if (text.size() > limits::kMaxTextBytes)
     return fail({.code = "SM2009",
                  .message = "the module's text is too long",
@@ -331,7 +336,14 @@ Result<Program> importStableHlo(std::string_view text, const std::string& fileNa
                  .need = fmt::format("at most {} bytes", limits::kMaxTextBytes),
                  .have = fmt::format("{} bytes", text.size()),
                  .help = "split the program"});
-  return stablehlo::importForAnyPlatform(text, fileName);
+  auto program = stablehlo::importForAnyPlatform(text, fileName);
+  if (program && shapes == Shapes::known && hasSymbolicShapes(*program))
+    return fail({.code = "SM2003",
+                 .message = "the program has symbolic shapes",
+                 .place = {fileName, 0, 0},
+                 .need = "the shapes of its arguments",
+                 .help = "give the types of the arguments where the module is loaded"});
+  return program;
 }
 
 }  // namespace smalti::interop

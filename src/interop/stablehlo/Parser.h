@@ -7,7 +7,7 @@
 
 #include "interop/stablehlo/Locations.h"
 #include "interop/stablehlo/Syntax.h"
-#include "ir/program/Program.h"
+#include "ir/program/PlainOps.h"
 
 namespace smalti::interop::stablehlo {
 
@@ -34,13 +34,16 @@ Attr textAttr(std::string);
 /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` as attributes of a convolution.
 bool convDimensionNumbers(Cursor&, Entries&);
 
-/// A plain op whose pretty form is its operands and their types.
+/// An op of arrays (`findArrayOp`) whose pretty form is its operands and their types.
 bool canBeElementwise(std::string_view name);
+/// A plain op, or one of symbolic shapes; nullptr: no such op. Without dialect.
+const PlainOp* findArrayOp(std::string_view name);
 
 class Parser {
  public:
   /// `platform`: of programs exported for several platforms the number of the one whose branches are read.
   Parser(std::string_view text, const std::string& fileName, int64_t platform = 0);
+  /// Programs with symbolic shapes are not verified.
   Result<Program> run();
   /// After `run`: of how many platforms a program has branches; 0: of none.
   int64_t platforms() const { return platforms_; }
@@ -72,6 +75,7 @@ class Parser {
   // PrettyOps.cpp: one form per family.
   bool prettyOp(RawOp&);
   bool prettyDims(RawOp&, std::string_view attribute);
+  bool prettyDim(RawOp&, std::string_view attribute);
   bool prettySlice(RawOp&);
   bool prettyPad(RawOp&);
   bool prettyTopK(RawOp&);
@@ -109,6 +113,7 @@ class Parser {
   bool lowerAttributes(const RawOp&, Op&);
   bool lowerCustomCall(RawOp&, Op&);
   bool kernelCall(RawOp&, Op&);
+  bool shapeOperands(const RawOp&, Op&);
   bool arrayCall(RawOp&, Op&, std::string_view target);
   bool flatten(RawOp&);
   bool refuseByName(const RawOp&);

@@ -16,8 +16,17 @@ struct DimsForm {
 };
 constexpr std::array kDimsForms{
     DimsForm{"stablehlo.broadcast_in_dim", "broadcast_dimensions"},
+    DimsForm{"stablehlo.dynamic_broadcast_in_dim", "broadcast_dimensions"},
     DimsForm{"stablehlo.transpose", "permutation"},
     DimsForm{"stablehlo.reverse", "dimensions"},
+};
+
+/// `%a, dim = 1 : …`, and of those without operands `dim = 1 : …`
+constexpr std::array kDimForms{
+    DimsForm{"stablehlo.concatenate", "dimension"},
+    DimsForm{"stablehlo.dynamic_iota", "iota_dimension"},
+    DimsForm{"stablehlo.get_dimension_size", "dimension"},
+    DimsForm{"stablehlo.iota", "iota_dimension"},
 };
 
 }  // namespace
@@ -72,6 +81,15 @@ bool Parser::prettyDims(RawOp& raw, std::string_view attribute) {
   std::vector<int64_t> dims;
   if (!operandList(raw) || !keyed("dims") || !syntax().integers(dims)) return false;
   raw.set(std::string(attribute), integersAttr(dims));
+  return types(raw, Types::same);
+}
+
+bool Parser::prettyDim(RawOp& raw, std::string_view attribute) {
+  if (cursor_.peekSign("%") && (!operandList(raw) || !cursor_.expect(","))) return false;
+  if (!cursor_.expectWord("dim") || !cursor_.expect("=")) return false;
+  const auto dim = cursor_.integer();
+  if (!dim) return false;
+  raw.set(std::string(attribute), integerAttr(*dim));
   return types(raw, Types::same);
 }
 
@@ -310,20 +328,8 @@ bool Parser::prettyOp(RawOp& raw) {
   if (name == "stablehlo.optimization_barrier") return operandList(raw) && types(raw, Types::each);
   for (const DimsForm& form : kDimsForms)
     if (form.op == name) return prettyDims(raw, form.attribute);
-  if (name == "stablehlo.iota") {
-    if (!cursor_.expectWord("dim") || !cursor_.expect("=")) return false;
-    const auto dim = cursor_.integer();
-    if (!dim) return false;
-    raw.set("iota_dimension", integerAttr(*dim));
-    return types(raw, Types::same);
-  }
-  if (name == "stablehlo.concatenate") {
-    if (!operandList(raw) || !keyed("dim")) return false;
-    const auto dim = cursor_.integer();
-    if (!dim) return false;
-    raw.set("dimension", integerAttr(*dim));
-    return types(raw, Types::same);
-  }
+  for (const DimsForm& form : kDimForms)
+    if (form.op == name) return prettyDim(raw, form.attribute);
   if (name == "stablehlo.dynamic_slice") {
     std::vector<int64_t> sizes;
     if (!operandList(raw) || !keyed("sizes") || !syntax().integers(sizes)) return false;

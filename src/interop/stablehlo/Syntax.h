@@ -59,13 +59,14 @@ class SyntaxReader {
   /// The same without braces, up to (not including) the end of the cursor's range.
   bool entries(Entries& out, char close, int depth);
   bool type(Type& out, int depth = 0);
-  /// tensor<…> and nothing else.
+  /// tensor<…> and nothing else; `?` is kUnknownDim.
   bool arrayType(ArrayType& out);
   /// `[1, 2]`
   bool integers(std::vector<int64_t>& out);
 
  private:
   bool spend();
+  bool takeDim(ArrayType& out, int64_t dim, size_t begin);
   bool tooDeep(int depth);
   bool hashAttribute(Attr& out, int depth);
   bool denseElements(Attr& out);

@@ -6,6 +6,7 @@
 
 #include "interop/Limits.h"
 #include "interop/stablehlo/Syntax.h"
+#include "ir/program/PlainOps.h"
 
 namespace smalti::interop::stablehlo {
 namespace {
@@ -67,8 +68,18 @@ std::string_view elementTypeName(DType dtype) {
 
 std::string printType(const ArrayType& type) {
   std::string text = "tensor<";
-  for (const int64_t d : type.shape) text += fmt::format("{}x", d);
+  for (const int64_t d : type.shape) text += d == kUnknownDim ? "?x" : fmt::format("{}x", d);
   return fmt::format("{}{}>", text, elementTypeName(type.dtype));
+}
+
+/// The `x` after a dimension.
+bool SyntaxReader::takeDim(ArrayType& out, int64_t dim, size_t begin) {
+  if (cursor_.raw() != 'x') return cursor_.expected("`x` after a dimension");
+  cursor_.advance();
+  out.shape.push_back(dim);
+  return out.shape.size() <= limits::kMaxRank ||
+         refuseType(cursor_, begin, fmt::format("an array has more than {} dimensions", limits::kMaxRank),
+                    "use fewer dimensions");
 }
 
 bool SyntaxReader::arrayType(ArrayType& out) {
@@ -82,20 +93,19 @@ bool SyntaxReader::arrayType(ArrayType& out) {
   out.shape.clear();
   while (true) {
     const char c = cursor_.peek();
-    if (c == '?' || c == '*')
-      return refuseType(cursor_, begin, "arrays of unknown shape cannot be run",
-                        "lower with concrete shapes (no jax.export symbolic dimensions)");
+    if (c == '*')
+      return refuseType(cursor_, begin, "arrays of unknown rank cannot be run", "lower arrays of known rank");
+    if (c == '?') {
+      cursor_.take("?");
+      if (!takeDim(out, kUnknownDim, begin)) return false;
+      continue;
+    }
     if (c < '0' || c > '9') break;
     int64_t dim = 0;
     for (; cursor_.raw() >= '0' && cursor_.raw() <= '9'; cursor_.advance())
       if (__builtin_mul_overflow(dim, int64_t{10}, &dim) || __builtin_add_overflow(dim, cursor_.raw() - '0', &dim))
         return refuseType(cursor_, begin, "a dimension does not fit 64 bits", "use smaller arrays");
-    if (cursor_.raw() != 'x') return cursor_.expected("`x` after a dimension");
-    cursor_.advance();
-    out.shape.push_back(dim);
-    if (out.shape.size() > limits::kMaxRank)
-      return refuseType(cursor_, begin, fmt::format("an array has more than {} dimensions", limits::kMaxRank),
-                        "use fewer dimensions");
+    if (!takeDim(out, dim, begin)) return false;
   }
   const size_t element = cursor_.offset();
   std::string name(cursor_.word());
@@ -115,7 +125,7 @@ bool SyntaxReader::arrayType(ArrayType& out) {
   int64_t bytes = storage_bytes(*dtype);
   if (std::find(out.shape.begin(), out.shape.end(), 0) == out.shape.end())
     for (int64_t d : out.shape)
-      if (__builtin_mul_overflow(bytes, d, &bytes))
+      if (d != kUnknownDim && __builtin_mul_overflow(bytes, d, &bytes))
         return refuseType(cursor_, begin, "an array has more bytes than 64 bits count", "use smaller arrays");
   if (cursor_.peekSign(","))
     return refuseType(cursor_, begin, "array types with an encoding are not supported",

@@ -49,6 +49,24 @@ constexpr std::array kRows{
         "accumulation_type allow_imprecise_accumulation lhs_batching_dimensions lhs_component_count "
         "lhs_contracting_dimensions lhs_precision_type num_primitive_operations precision_config "
         "rhs_batching_dimensions rhs_component_count rhs_contracting_dimensions rhs_precision_type"},
+    Row{"vhlo", "dynamic_broadcast_in_dim_v1",
+        "broadcast_dimensions known_expanding_dimensions known_nonexpanding_dimensions"},
+    Row{"vhlo", "dynamic_conv_v1",
+        "batch_group_count feature_group_count input_batch_dimension input_feature_dimension input_spatial_dimensions "
+        "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions lhs_dilation "
+        "output_batch_dimension output_feature_dimension output_spatial_dimensions padding precision_config "
+        "rhs_dilation window_reversal window_strides"},
+    Row{"vhlo", "dynamic_conv_v2",
+        "batch_group_count feature_group_count input_batch_dimension input_feature_dimension input_spatial_dimensions "
+        "kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions lhs_dilation "
+        "output_batch_dimension output_feature_dimension output_spatial_dimensions precision_config "
+        "rhs_dilation window_reversal window_strides"},
+    Row{"vhlo", "dynamic_gather_v1",
+        "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims start_index_map"},
+    Row{"vhlo", "dynamic_gather_v2",
+        "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims start_index_map "
+        "start_indices_batching_dims"},
+    Row{"vhlo", "dynamic_iota_v1", "iota_dimension"},
     Row{"vhlo", "dynamic_slice_v1", "slice_sizes"},
     Row{"vhlo", "exponential_minus_one_v2", "result_accuracy"},
     Row{"vhlo", "exponential_v2", "result_accuracy"},
@@ -59,6 +77,7 @@ constexpr std::array kRows{
     Row{"vhlo", "gather_v2",
         "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims slice_sizes "
         "start_index_map start_indices_batching_dims"},
+    Row{"vhlo", "get_dimension_size_v1", "dimension"},
     Row{"vhlo", "iota_v1", "iota_dimension"},
     Row{"vhlo", "log_plus_one_v2", "result_accuracy"},
     Row{"vhlo", "log_v2", "result_accuracy"},

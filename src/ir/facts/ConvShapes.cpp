@@ -47,7 +47,7 @@ std::string shapeText(Entries shape) { return fmt::format("{}", fmt::join(shape,
 
 }  // namespace
 
-std::string misfit(const ConvShapes& c) {
+std::string resultOf(const ConvShapes& c, std::vector<int64_t>& shape) {
   const size_t spatial = c.lhsSpatial.size();
   for (const std::string& problem :
        {misnumbered("lhs", c.lhs, c.lhsBatch, c.lhsFeature, c.lhsSpatial),
@@ -79,7 +79,7 @@ std::string misfit(const ConvShapes& c) {
     return fmt::format("needs {} input features of rhs ({} of lhs in {} groups), has {}", features / c.featureGroups,
                        features, c.featureGroups, inputs);
 
-  std::vector<int64_t> shape(c.result.size());
+  shape.assign(c.result.size(), 0);
   shape[static_cast<size_t>(c.resultBatch)] = batch / c.batchGroups;
   shape[static_cast<size_t>(c.resultFeature)] = outputs;
   for (size_t d = 0; d < spatial; ++d) {
@@ -93,6 +93,12 @@ std::string misfit(const ConvShapes& c) {
                          d);
     shape[static_cast<size_t>(c.resultSpatial[d])] = fits ? (padded - reach) / c.strides[d] + 1 : 0;
   }
+  return {};
+}
+
+std::string misfit(const ConvShapes& c) {
+  std::vector<int64_t> shape;
+  if (std::string problem = resultOf(c, shape); !problem.empty()) return problem;
   if (!std::equal(c.result.begin(), c.result.end(), shape.begin(), shape.end()))
     return fmt::format("needs a result of shape {}, has {}", shapeText(shape), shapeText(c.result));
   return {};

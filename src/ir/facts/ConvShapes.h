@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace smalti {
 
@@ -21,5 +22,7 @@ struct ConvShapes {
 
 /// The error, with numbers: "needs a result of …"; empty: none.
 std::string misfit(const ConvShapes&);
+/// The shape that the result must have, of whose own only the rank counts. Returns the error in all else.
+std::string resultOf(const ConvShapes&, std::vector<int64_t>& shape);
 
 }  // namespace smalti

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "ir/program/TypeRules.h"
 
 namespace smalti {
@@ -34,6 +36,17 @@ std::string_view TypedOp::text(std::string_view attribute) const {
   const Attribute* a = op.find(attribute);
   const auto* value = a ? std::get_if<std::string>(a) : nullptr;
   return value ? std::string_view(*value) : std::string_view();
+}
+
+void TypedOp::infer(int i, const Shape& shape) const {
+  if (!inferring) return;
+  Shape& have = inferring->values[static_cast<size_t>(op.results[static_cast<size_t>(i)])].shape;
+  for (size_t d = 0; d < have.size() && have.size() == shape.size(); ++d)
+    if (have[d] == kUnknownDim) have[d] = shape[d];
+}
+
+bool hasUnknownDims(const ArrayType& type) {
+  return std::find(type.shape.begin(), type.shape.end(), kUnknownDim) != type.shape.end();
 }
 
 namespace {
@@ -267,13 +280,65 @@ constexpr std::array kOps{
     PlainOp{"Qr", 1, 0, {}, rules::qr, 2, "custom_call"},
 };
 
+constexpr size_t kGatherHints = 2;  // slice_sizes, which is an operand, and indices_are_sorted
+constexpr std::array kDimension{AttributeRule{"dimension", integer}};
+constexpr std::array kAssertion{AttributeRule{"error_message", text}};
+/// Of ops of symbolic shapes: no rules, as they are turned into plain ops first.
+constexpr std::array kSymbolicOps{
+    PlainOp{"dynamic_broadcast_in_dim", 2, 0, kBroadcastInDim, nullptr},
+    PlainOp{"dynamic_conv", 3, 0, kConvolution, nullptr},
+    PlainOp{"dynamic_gather", 3, 0, std::span(kGather).first(kGather.size() - kGatherHints), nullptr},
+    PlainOp{"dynamic_iota", 1, 0, kIota, nullptr},
+    PlainOp{"dynamic_pad", 5, 0, {}, nullptr},
+    PlainOp{"dynamic_reshape", 2, 0, {}, nullptr},
+    PlainOp{"get_dimension_size", 1, 0, kDimension, nullptr},
+    PlainOp{"real_dynamic_slice", 4, 0, {}, nullptr},
+    PlainOp{"shape_assertion", kVariadic, 0, kAssertion, nullptr, 0, "custom_call"},
+    PlainOp{"stablehlo.dynamic_approx_top_k", kVariadic, 1, std::span(kApproxTopK).first(kApproxTopK.size() - 1),
+            nullptr, kVariadic, "custom_call"},
+    PlainOp{"stablehlo.dynamic_reduce_window", kVariadic, 1, {}, nullptr, kVariadic, "custom_call"},
+    PlainOp{"stablehlo.dynamic_rng_bit_generator", 2, 0, kRng, nullptr, 2, "custom_call"},
+    PlainOp{"stablehlo.dynamic_top_k", 2, 0, {}, nullptr, 2, "custom_call"},
+};
+
+const PlainOp* find(std::span<const PlainOp> ops, std::string_view name) {
+  const auto row = std::find_if(ops.begin(), ops.end(), [&](const PlainOp& op) { return op.name == name; });
+  return row == ops.end() ? nullptr : &*row;
+}
+
+bool anySymbolic(const std::vector<Op>& ops) {
+  return std::ranges::any_of(ops, [](const Op& op) {
+    return findSymbolicOp(op.name) || op.find(kShapeOperands) ||
+           std::ranges::any_of(op.regions, [](const Block& block) { return anySymbolic(block.ops); });
+  });
+}
+
 }  // namespace
 
 std::span<const PlainOp> plainOps() { return kOps; }
 
-const PlainOp* findPlainOp(std::string_view name) {
-  const auto row = std::find_if(kOps.begin(), kOps.end(), [&](const PlainOp& op) { return op.name == name; });
-  return row == kOps.end() ? nullptr : &*row;
+const PlainOp* findPlainOp(std::string_view name) { return find(kOps, name); }
+const PlainOp* findSymbolicOp(std::string_view name) { return find(kSymbolicOps, name); }
+
+bool hasSymbolicShapes(const Program& program) {
+  return std::ranges::any_of(program.functions, [](const Function& f) {
+    return std::ranges::any_of(f.values, hasUnknownDims) || std::ranges::any_of(f.resultTypes, hasUnknownDims) ||
+           anySymbolic(f.ops);
+  });
+}
+
+std::string miscounted(const PlainOp& plain, const Op& op) {
+  const auto wrongCount = [](int want, size_t have) { return want != kVariadic && want != static_cast<int>(have); };
+  if (!wrongCount(plain.numOperands, op.operands.size()) && !wrongCount(plain.numResults, op.results.size()) &&
+      !wrongCount(plain.numRegions, op.regions.size()))
+    return "";
+  return fmt::format("has {} operands, {} results and {} regions", op.operands.size(), op.results.size(),
+                     op.regions.size());
+}
+
+std::string misuse(const PlainOp& plain, const TypedOp& typed) {
+  std::string wrong = miscounted(plain, typed.op);
+  return wrong.empty() ? plain.rule(typed) : wrong;
 }
 
 }  // namespace smalti

@@ -160,12 +160,7 @@ class Verifier {
     if (!plain)
       return report("SM2002", fmt::format("op '{}' is not supported around kernels", op.name), op.place,
                     "move it out of the exported function");
-    const auto wrongCount = [](int want, size_t have) { return want != kVariadic && want != static_cast<int>(have); };
-    if (wrongCount(plain->numOperands, op.operands.size()) || wrongCount(plain->numResults, op.results.size()) ||
-        wrongCount(plain->numRegions, op.regions.size()))
-      return wrongTypes(op, fmt::format("has {} operands, {} results and {} regions", op.operands.size(),
-                                        op.results.size(), op.regions.size()));
-    if (std::string wrong = plain->rule({op, *function_}); !wrong.empty()) wrongTypes(op, std::move(wrong));
+    if (std::string wrong = misuse(*plain, {op, *function_}); !wrong.empty()) wrongTypes(op, std::move(wrong));
   }
 
   void checkKernelCall(const Op& op) {

@@ -40,11 +40,11 @@ std::string sameBut(const ArrayType& operand, const ArrayType& result, int64_t d
 std::string allReduce(const TypedOp& op) {
   if (auto wrong = asManyResults(op); !wrong.empty()) return wrong;
   if (auto wrong = wrongGroups(op); !wrong.empty()) return wrong;
-  for (int i = 0; i < op.numOperands(); ++i)
-    if (op.operand(i) != op.result(i))
-      return fmt::format("turns {} into {}", op.operand(i).str(), op.result(i).str());
-    else if (auto wrong = wrongReducer(op, op.operand(i).dtype); !wrong.empty())
-      return wrong;
+  for (int i = 0; i < op.numOperands(); ++i) {
+    op.infer(i, op.operand(i).shape);
+    if (op.operand(i) != op.result(i)) return fmt::format("turns {} into {}", op.operand(i).str(), op.result(i).str());
+    if (auto wrong = wrongReducer(op, op.operand(i).dtype); !wrong.empty()) return wrong;
+  }
   return "";
 }
 
@@ -79,7 +79,9 @@ std::string allToAll(const TypedOp& op) {
       return fmt::format("splits dimension {} of {} into {} parts", split, in.str(), parts);
     ArrayType expected = in;
     expected.shape[split] /= parts;
-    if (__builtin_mul_overflow(expected.shape[concat], parts, &expected.shape[concat]) || expected != out)
+    const bool tooLarge = __builtin_mul_overflow(expected.shape[concat], parts, &expected.shape[concat]);
+    op.infer(i, expected.shape);
+    if (tooLarge || expected != out)
       return fmt::format("turns {} into {} with {} parts of dimension {} concatenated in dimension {}", in.str(),
                          out.str(), parts, split, concat);
   }

@@ -20,6 +20,7 @@ std::string dimsIn(std::span<const int64_t> dims, size_t rank, std::string_view 
 }
 
 std::string sameType(const TypedOp& op) {
+  op.infer(0, op.operand(0).shape);
   for (int i = 0; i < op.numOperands(); ++i)
     if (op.operand(i) != op.result())
       return fmt::format("operand {} is {}, the result {}: they must be equal", i, op.operand(i).str(),
@@ -41,6 +42,7 @@ std::string sameFloatOrComplex(const TypedOp& op) {
 }
 
 std::string makeComplex(const TypedOp& op) {
+  op.infer(0, op.operand(0).shape);
   const DType part = part_of(op.result().dtype);
   for (int i = 0; i < 2; ++i)
     if (!is_complex(op.result().dtype) || op.operand(i) != ArrayType{part, op.result().shape})
@@ -49,6 +51,7 @@ std::string makeComplex(const TypedOp& op) {
 }
 
 std::string partOf(const TypedOp& op) {
+  op.infer(0, op.operand(0).shape);
   if (op.result() == ArrayType{part_of(op.operand(0).dtype), op.operand(0).shape}) return "";
   return fmt::format("takes {} of {}", op.result().str(), op.operand(0).str());
 }
@@ -65,7 +68,10 @@ std::string sameSigned(const TypedOp& op) {
   return sameTypeOf(op, is_float(t) || is_integer(t) || is_complex(t), "numbers");
 }
 
-std::string convert(const TypedOp& op) { return sameShape(op.operand(0), op.result(), "operand", "result"); }
+std::string convert(const TypedOp& op) {
+  op.infer(0, op.operand(0).shape);
+  return sameShape(op.operand(0), op.result(), "operand", "result");
+}
 
 std::string bitcastConvert(const TypedOp& op) {
   const ArrayType &from = op.operand(0), &to = op.result();
@@ -79,6 +85,7 @@ std::string bitcastConvert(const TypedOp& op) {
     fits = !expected.empty() && expected.back() * fromBits == toBits;
     if (fits) expected.pop_back();
   }
+  op.infer(0, expected);
   if (fits && expected == to.shape) return "";
   return fmt::format("the bits of {} are not those of {}", from.str(), to.str());
 }
@@ -91,18 +98,21 @@ std::string compare(const TypedOp& op) {
   if (op.operand(0) != op.operand(1))
     return fmt::format("compares {} with {}: they must be equal", op.operand(0).str(), op.operand(1).str());
   if (op.result().dtype != DType::pred) return fmt::format("the result is {}, not bool", op.result().str());
+  op.infer(0, op.operand(0).shape);
   return sameShape(op.operand(0), op.result(), "operands", "result");
 }
 
 std::string isFinite(const TypedOp& op) {
   if (!is_float(op.operand(0).dtype)) return fmt::format("takes floats, not {}", name(op.operand(0).dtype));
   if (op.result().dtype != DType::pred) return fmt::format("the result is {}, not bool", op.result().str());
+  op.infer(0, op.operand(0).shape);
   return sameShape(op.operand(0), op.result(), "operand", "result");
 }
 
 std::string select(const TypedOp& op) {
   const ArrayType& condition = op.operand(0);
   if (condition.dtype != DType::pred) return fmt::format("the condition is {}, not bool", condition.str());
+  op.infer(0, op.operand(1).shape);
   if (op.operand(1) != op.result() || op.operand(2) != op.result())
     return fmt::format("chooses between {} and {} for {}: the three must be equal", op.operand(1).str(),
                        op.operand(2).str(), op.result().str());
@@ -110,6 +120,7 @@ std::string select(const TypedOp& op) {
 }
 
 std::string clamp(const TypedOp& op) {
+  op.infer(0, op.operand(1).shape);
   if (op.operand(1) != op.result())
     return fmt::format("the operand is {}, the result {}", op.operand(1).str(), op.result().str());
   for (const int bound : {0, 2}) {
@@ -124,9 +135,11 @@ std::string clamp(const TypedOp& op) {
 std::string barrier(const TypedOp& op) {
   if (op.numOperands() != op.numResults())
     return fmt::format("has {} operands and {} results", op.numOperands(), op.numResults());
-  for (int i = 0; i < op.numOperands(); ++i)
+  for (int i = 0; i < op.numOperands(); ++i) {
+    op.infer(i, op.operand(i).shape);
     if (op.operand(i) != op.result(i))
       return fmt::format("operand {} is {}, result {} is {}", i, op.operand(i).str(), i, op.result(i).str());
+  }
   return "";
 }
 

@@ -63,6 +63,25 @@ std::string checkNumbers(const Numbers& n, const ArrayType& operand, const Array
   return "";
 }
 
+/// The result: the positions, and among them the dimensions of a window.
+void inferGathered(const TypedOp& op, const Numbers& n) {
+  const Shape& indices = op.operand(1).shape;
+  const Dims sizes = op.integers("slice_sizes");
+  Shape positions, window, shape(op.result().shape.size(), kUnknownDim);
+  for (int64_t d = 0; d < static_cast<int64_t>(indices.size()); ++d)
+    if (d != n.indexVectorDim) positions.push_back(indices[d]);
+  for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d)
+    if (!contains(n.dropped, d) && !contains(n.operandBatching, d)) window.push_back(sizes[d]);
+  if (positions.size() + window.size() != shape.size()) return;
+  size_t nextPosition = 0, nextWindow = 0;
+  for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d)
+    if (contains(n.windowDims, d) && nextWindow < window.size())
+      shape[d] = window[nextWindow++];
+    else if (nextPosition < positions.size())
+      shape[d] = positions[nextPosition++];
+  op.infer(0, shape);
+}
+
 }  // namespace
 
 std::string gather(const TypedOp& op) {
@@ -70,6 +89,7 @@ std::string gather(const TypedOp& op) {
   const Numbers numbers{op.integers("offset_dims"),           op.integers("collapsed_slice_dims"),
                         op.integers("operand_batching_dims"), op.integers("start_indices_batching_dims"),
                         op.integers("start_index_map"),       op.integer("index_vector_dim")};
+  inferGathered(op, numbers);
   if (auto wrong = checkNumbers(numbers, operand, op.operand(1), result); !wrong.empty()) return wrong;
   if (operand.dtype != result.dtype) return fmt::format("turns {} into {}", name(operand.dtype), name(result.dtype));
   const Dims sizes = op.integers("slice_sizes");
@@ -105,6 +125,7 @@ std::string scatter(const TypedOp& op) {
   std::vector<ArrayType> scalars;
   for (int i = 0; i < n; ++i) {
     const ArrayType &in = op.operand(i), &update = op.operand(n + 1 + i);
+    op.infer(i, in.shape);
     if (in.shape != operand.shape || update.shape != updates.shape || update.dtype != in.dtype || op.result(i) != in)
       return fmt::format("updates {} by {} to {}", in.str(), update.str(), op.result(i).str());
     scalars.push_back({in.dtype, {}});

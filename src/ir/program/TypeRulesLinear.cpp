@@ -33,26 +33,30 @@ std::string convolution(const TypedOp& op) {
   const Shape padding = op.entries("padding", 2 * spatial.size(), 0);
   const Shape lhsDilation = op.entries("lhs_dilation", spatial.size(), 1);
   const Shape rhsDilation = op.entries("rhs_dilation", spatial.size(), 1);
-  return misfit({.lhs = op.operand(0).shape,
-                 .rhs = op.operand(1).shape,
-                 .result = op.result().shape,
-                 .lhsBatch = op.integer("input_batch_dimension"),
-                 .lhsFeature = op.integer("input_feature_dimension"),
-                 .rhsInput = op.integer("kernel_input_feature_dimension"),
-                 .rhsOutput = op.integer("kernel_output_feature_dimension"),
-                 .resultBatch = op.integer("output_batch_dimension"),
-                 .resultFeature = op.integer("output_feature_dimension"),
-                 .lhsSpatial = spatial,
-                 .rhsSpatial = op.integers("kernel_spatial_dimensions"),
-                 .resultSpatial = op.integers("output_spatial_dimensions"),
-                 .strides = strides,
-                 .padding = padding,
-                 .lhsDilation = lhsDilation,
-                 .rhsDilation = rhsDilation,
-                 .reversals = static_cast<int64_t>(op.entries("window_reversal", spatial.size(), 0).size()),
-                 .featureGroups = op.integer("feature_group_count", 1),
-                 .batchGroups = op.integer("batch_group_count", 1),
-                 .mayBeEmpty = true});
+  const ConvShapes shapes{.lhs = op.operand(0).shape,
+                          .rhs = op.operand(1).shape,
+                          .result = op.result().shape,
+                          .lhsBatch = op.integer("input_batch_dimension"),
+                          .lhsFeature = op.integer("input_feature_dimension"),
+                          .rhsInput = op.integer("kernel_input_feature_dimension"),
+                          .rhsOutput = op.integer("kernel_output_feature_dimension"),
+                          .resultBatch = op.integer("output_batch_dimension"),
+                          .resultFeature = op.integer("output_feature_dimension"),
+                          .lhsSpatial = spatial,
+                          .rhsSpatial = op.integers("kernel_spatial_dimensions"),
+                          .resultSpatial = op.integers("output_spatial_dimensions"),
+                          .strides = strides,
+                          .padding = padding,
+                          .lhsDilation = lhsDilation,
+                          .rhsDilation = rhsDilation,
+                          .reversals = static_cast<int64_t>(op.entries("window_reversal", spatial.size(), 0).size()),
+                          .featureGroups = op.integer("feature_group_count", 1),
+                          .batchGroups = op.integer("batch_group_count", 1),
+                          .mayBeEmpty = true};
+  Shape expected;
+  if (auto wrong = resultOf(shapes, expected); !wrong.empty()) return wrong;
+  op.infer(0, expected);
+  return misfit(shapes);
 }
 
 std::string cholesky(const TypedOp& op) {
@@ -63,6 +67,7 @@ std::string cholesky(const TypedOp& op) {
 std::string triangularSolve(const TypedOp& op) {
   const ArrayType &a = op.operand(0), &b = op.operand(1);
   if (auto wrong = matrices(a, "a"); !wrong.empty()) return wrong;
+  op.infer(0, b.shape);
   if (b != op.result()) return fmt::format("solves {} for {}: they must be equal", b.str(), op.result().str());
   const std::string_view transpose = op.text("transpose_a");
   if (transpose != "NO_TRANSPOSE" && transpose != "TRANSPOSE" && transpose != "ADJOINT")
@@ -89,6 +94,10 @@ std::string fft(const TypedOp& op) {
   const bool fromReal = type == "RFFT", toReal = type == "IRFFT";
   const DType complex = part_of(fromReal ? in.dtype : out.dtype) == DType::f64 ? DType::c128 : DType::c64;
   const DType from = fromReal ? part_of(complex) : complex, to = toReal ? part_of(complex) : complex;
+  Shape transformed = in.shape;
+  for (size_t d = 0; d < lengths.size(); ++d) transformed[in.shape.size() - lengths.size() + d] = lengths[d];
+  if (fromReal) transformed.back() = lengths.back() == 0 ? 0 : lengths.back() / 2 + 1;
+  op.infer(0, transformed);
   Shape whole = fromReal ? in.shape : out.shape;
   Shape half = whole;
   bool fits =
@@ -125,6 +134,7 @@ struct Matrices {
 };
 
 std::string resultsAre(const TypedOp& op, const std::vector<ArrayType>& expected) {
+  for (size_t i = 0; i < expected.size(); ++i) op.infer(static_cast<int>(i), expected[i].shape);
   for (size_t i = 0; i < expected.size(); ++i)
     if (const ArrayType& have = op.result(static_cast<int>(i)); have != expected[i])
       return fmt::format("has result {} of type {}, not {}", i, have.str(), expected[i].str());

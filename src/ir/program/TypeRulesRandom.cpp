@@ -11,6 +11,7 @@ std::string rngBitGenerator(const TypedOp& op) {
   if (algorithm != "DEFAULT" && algorithm != "PHILOX" && algorithm != "THREE_FRY")
     return fmt::format("rng_algorithm is {}, not one of DEFAULT, PHILOX, THREE_FRY", algorithm);
   const ArrayType &state = op.operand(0), &bits = op.result(1);
+  op.infer(0, state.shape);
   const bool hasState =
       state.dtype == DType::u64 && (state.shape == Shape{2} || (state.shape == Shape{3} && algorithm != "THREE_FRY"));
   if (!hasState || op.result(0) != state)

@@ -21,6 +21,15 @@ std::string list(const std::vector<ArrayType>& types) {
   return fmt::format("({})", fmt::join(names, ", "));
 }
 
+/// Results are what the first branch returns.
+void inferFromBranch(const TypedOp& op) {
+  const Block& branch = op.op.regions[0];
+  if (branch.ops.empty()) return;
+  const auto returned = typesOf(op.function, branch.ops.back().operands);
+  for (size_t i = 0; i < returned.size() && i < op.op.results.size(); ++i)
+    op.infer(static_cast<int>(i), returned[i].shape);
+}
+
 }  // namespace
 
 std::string blockTypes(const TypedOp& op, const Block& block, const std::vector<ArrayType>& arguments,
@@ -54,6 +63,7 @@ std::string dotGeneral(const TypedOp& op) {
     if (std::find(left.begin(), left.end(), d) == left.end()) expected.push_back(lhs.shape[d]);
   for (int64_t d = 0; d < static_cast<int64_t>(rhs.shape.size()); ++d)
     if (std::find(right.begin(), right.end(), d) == right.end()) expected.push_back(rhs.shape[d]);
+  op.infer(0, expected);
   if (expected != op.result().shape)
     return fmt::format("gives shape [{}], but the result is {}", fmt::join(expected, ", "), op.result().str());
   return "";
@@ -71,6 +81,7 @@ std::string reduce(const TypedOp& op) {
   std::vector<ArrayType> scalars;
   for (int i = 0; i < n; ++i) {
     const ArrayType &in = op.operand(i), &init = op.operand(n + i), &out = op.result(i);
+    op.infer(i, expected);
     if (in.shape != shape) return fmt::format("reduces {} together with {}", op.operand(0).str(), in.str());
     if (!init.shape.empty() || init.dtype != in.dtype || out.dtype != in.dtype || out.shape != expected)
       return fmt::format("reduces {} from {} to {}", in.str(), init.str(), out.str());
@@ -92,6 +103,7 @@ std::string whileLoop(const TypedOp& op) {
 std::string caseOf(const TypedOp& op) {
   if (op.operand(0) != ArrayType{DType::i32, {}}) return fmt::format("chooses by {}, not i32[]", op.operand(0).str());
   if (op.op.regions.empty()) return "has no branches";
+  inferFromBranch(op);
   const auto results = typesOf(op.function, op.op.results);
   for (const Block& branch : op.op.regions)
     if (auto wrong = blockTypes(op, branch, {}, results, "branch"); !wrong.empty()) return wrong;
@@ -100,6 +112,7 @@ std::string caseOf(const TypedOp& op) {
 
 std::string ifElse(const TypedOp& op) {
   if (op.operand(0) != ArrayType{DType::pred, {}}) return fmt::format("chooses by {}, not bool[]", op.operand(0).str());
+  inferFromBranch(op);
   const auto results = typesOf(op.function, op.op.results);
   for (const Block& branch : op.op.regions)
     if (auto wrong = blockTypes(op, branch, {}, results, "branch"); !wrong.empty()) return wrong;

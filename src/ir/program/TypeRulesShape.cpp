@@ -14,6 +14,7 @@ std::string sameDtype(const ArrayType& a, const ArrayType& b) {
 }
 
 std::string resultShape(const TypedOp& op, const Shape& expected) {
+  op.infer(0, expected);
   if (op.result().shape == expected) return "";
   return fmt::format("gives shape [{}], but the result is {}", fmt::join(expected, ", "), op.result().str());
 }
@@ -118,6 +119,7 @@ std::string dynamicSlice(const TypedOp& op) {
 std::string dynamicUpdateSlice(const TypedOp& op) {
   if (op.numOperands() < 2) return "has no update";
   const ArrayType &into = op.operand(0), &update = op.operand(1);
+  op.infer(0, into.shape);
   if (into != op.result()) return fmt::format("changes {} into {}", into.str(), op.result().str());
   if (update.shape.size() != into.shape.size()) return fmt::format("writes {} into {}", update.str(), into.str());
   for (size_t d = 0; d < into.shape.size(); ++d)
@@ -167,6 +169,7 @@ std::string pad(const TypedOp& op) {
 }
 
 std::string reverse(const TypedOp& op) {
+  op.infer(0, op.operand(0).shape);
   if (auto wrong = dimsIn(op.integers("dimensions"), op.result().shape.size(), "dimension"); !wrong.empty())
     return wrong;
   return sameType(op);

@@ -58,6 +58,7 @@ std::string reduceWindow(const TypedOp& op) {
   std::vector<ArrayType> scalars;
   for (int i = 0; i < n; ++i) {
     const ArrayType &in = op.operand(i), &init = op.operand(n + i), &out = op.result(i);
+    op.infer(i, expected);
     if (in.shape != shape) return fmt::format("reduces {} together with {}", op.operand(0).str(), in.str());
     if (init != ArrayType{in.dtype, {}} || out != ArrayType{in.dtype, expected})
       return fmt::format("reduces {} from {} to {} instead of [{}]", in.str(), init.str(), out.str(),
@@ -77,6 +78,7 @@ std::string selectAndScatter(const TypedOp& op) {
   if (source != ArrayType{in.dtype, counts})
     return fmt::format("scatters {} to one element of each of the [{}] windows of {}", source.str(),
                        fmt::join(counts, ", "), in.str());
+  op.infer(0, in.shape);
   if (init != scalar || op.result() != in)
     return fmt::format("turns {} from {} into {}", in.str(), init.str(), op.result().str());
   if (auto wrong = blockTypes(op, op.op.regions[0], {scalar, scalar}, {{DType::pred, {}}}, "selection"); !wrong.empty())
@@ -94,6 +96,7 @@ std::string sort(const TypedOp& op) {
   for (int i = 0; i < n; ++i) {
     const ArrayType& in = op.operand(i);
     if (in.shape != op.operand(0).shape) return fmt::format("sorts {} together with {}", op.operand(0).str(), in.str());
+    op.infer(i, in.shape);
     if (op.result(i) != in) return fmt::format("turns {} into {}", in.str(), op.result(i).str());
     arguments.insert(arguments.end(), 2, {in.dtype, {}});
   }
@@ -107,6 +110,8 @@ std::string topK(const TypedOp& op) {
   if (in.shape.empty() || k < 0 || k > in.shape.back()) return fmt::format("takes {} of {}", k, in.str());
   Shape shape = in.shape;
   shape.back() = k;
+  op.infer(0, shape);
+  op.infer(1, shape);
   if (op.result(0) != ArrayType{in.dtype, shape} || op.result(1) != ArrayType{DType::i32, shape})
     return fmt::format("takes {} of {} as {} and {}", k, in.str(), op.result(0).str(), op.result(1).str());
   return "";
@@ -126,6 +131,7 @@ std::string approxTopK(const TypedOp& op) {
   std::vector<ArrayType> arguments;
   for (int i = 0; i < n; ++i) {
     const ArrayType &in = op.operand(i), &init = op.operand(n + i);
+    op.infer(i, shape);
     if (in.shape != op.operand(0).shape) return fmt::format("sorts {} together with {}", op.operand(0).str(), in.str());
     if (init != ArrayType{in.dtype, {}} || op.result(i) != ArrayType{in.dtype, shape})
       return fmt::format("takes {} of {} as {}, and {} for others", k, in.str(), op.result(i).str(), init.str());

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/Text.h"
+#include "driver/symbolic/Specialise.h"
 #include "interop/npy/Npy.h"
 #include "ir/GpuParams.h"
 
@@ -42,8 +43,8 @@ Result<Given> readGiven(const std::string& text, std::optional<DType> wanted, co
 
 Status takeGiven(Prepared& prepared, const InputArguments& arguments, const Options& options) {
   std::vector<ArrayType> types;
-  if (prepared.module.program) {
-    types = driver::argumentTypes(prepared.program());
+  if (!prepared.module.bare) {
+    types = driver::argumentTypes(prepared.module.program ? prepared.program() : *prepared.module.symbolic);
     if (types.size() != arguments.in.size())
       return fail({.code = "SM1008",
                    .message = fmt::format("'{}' was given the wrong number of inputs", prepared.module.path),
@@ -55,7 +56,7 @@ Status takeGiven(Prepared& prepared, const InputArguments& arguments, const Opti
   for (size_t i = 0; i < arguments.in.size(); ++i) {
     auto given = readGiven(arguments.in[i], types.empty() ? std::nullopt : std::optional(types[i].dtype), options, i);
     if (!given) return fail(given.error());
-    if (!types.empty() && given->array.type() != types[i])
+    if (!types.empty() && !driver::fits(given->array.type(), types[i]))
       return fail({.code = "SM1008",
                    .message = fmt::format("input {} ('{}') does not match the module's parameter", i, arguments.in[i]),
                    .place = {},
@@ -109,14 +110,15 @@ Result<Prepared> prepareInputs(const std::string& path, const InputArguments& ar
   auto loaded = driver::loadModuleOrCase(path);
   if (!loaded) return fail(loaded.error());
   Prepared prepared{.module = std::move(*loaded), .inputs = {}, .origins = {}};
-  const bool bare = prepared.module.bare.has_value();
-  if (bare && arguments.outShape.empty()) return fail(driver::requireShapes(prepared.module).error());
+  const bool needsShapes = !prepared.module.program;
+  if (needsShapes && !arguments.giveShapes(prepared.module))
+    return fail(driver::requireShapes(prepared.module).error());
   if (!arguments.in.empty())
     if (Status status = takeGiven(prepared, arguments, options); !status) return fail(status.error());
-  if (bare) {
+  const bool bare = prepared.module.bare.has_value();
+  if (needsShapes)
     if (Status status = takeShapes(prepared, arguments); !status) return fail(status.error());
-    return prepared;
-  }
+  if (bare) return prepared;
   if (Status status = checkShapes(prepared, arguments); !status) return fail(status.error());
   const auto& recorded = prepared.module.recorded;
   if (recorded) prepared.poison = recorded->poison;
@@ -146,6 +148,10 @@ void InputArguments::declare(CLI::App& app) {
       ->type_name("TYPE")
       ->expected(1)
       ->take_all();
+}
+
+bool InputArguments::giveShapes(const driver::LoadedModule& module) const {
+  return module.program || !(module.bare ? outShape : in).empty();
 }
 
 void InputArguments::declareGpuParams(CLI::App& app) {

@@ -14,6 +14,8 @@ struct InputArguments {
   std::vector<std::string> outShape;  ///< "f32[8,128]"
   std::string gpuParams;              ///< of all kernels, instead of their own; empty: their own (ir/GpuParams.h)
   void declare(CLI::App&);
+  /// They make a Program of a module whose arrays have unknown shapes; true if the module is one already.
+  bool giveShapes(const driver::LoadedModule&) const;
   void declareGpuParams(CLI::App&);  ///< for commands that compile for GPUs
   /// SM1000: there are parameters for GPUs, but no code for them. `have`: the option that says so.
   Status checkGpuParams(bool compilesForGpus, std::string_view need, std::string have) const;

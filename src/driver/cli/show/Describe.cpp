@@ -51,15 +51,16 @@ int describe(const Session& session, const std::string& path) {
   const auto module = driver::loadModuleOrCase(path);
   if (!module) return session.refuse(module.error());
   std::map<std::string, int64_t> programOps;
-  if (module->program)
-    for (const Function& f : module->program->functions) countOps(f.ops, programOps);
+  const Program* program = module->program ? &*module->program : module->symbolic ? &*module->symbolic : nullptr;
+  if (program)
+    for (const Function& f : program->functions) countOps(f.ops, programOps);
   Json kernels = Json::array();
   if (!session.json()) {
     session.print(fmt::format("{}: {}\n", module->path, name(module->kind)));
-    if (module->program) {
-      session.print(fmt::format("  main     {} -> {}\n", typeList(driver::argumentTypes(*module->program)),
-                                typeList(driver::resultTypes(*module->program))));
-      for (const DeviceMesh& mesh : module->program->meshes) {
+    if (program) {
+      session.print(fmt::format("  main     {} -> {}\n", typeList(driver::argumentTypes(*program)),
+                                typeList(driver::resultTypes(*program))));
+      for (const DeviceMesh& mesh : program->meshes) {
         std::vector<std::string> axes;
         for (const auto& axis : mesh.axes) axes.push_back(fmt::format("{}={}", axis.name, axis.size));
         session.print(fmt::format("  mesh     {} ({} devices)\n", fmt::join(axes, ", "), mesh.numDevices()));
@@ -90,9 +91,9 @@ int describe(const Session& session, const std::string& path) {
   Json json{{"module", module->path}, {"kind", name(module->kind)}};
   json["arguments"] = json["results"] = Json::array();
   json["program_ops"] = Json::object();
-  if (module->program) {
-    for (const ArrayType& t : driver::argumentTypes(*module->program)) json["arguments"].push_back(driver::toJson(t));
-    for (const ArrayType& t : driver::resultTypes(*module->program)) json["results"].push_back(driver::toJson(t));
+  if (program) {
+    for (const ArrayType& t : driver::argumentTypes(*program)) json["arguments"].push_back(driver::toJson(t));
+    for (const ArrayType& t : driver::resultTypes(*program)) json["results"].push_back(driver::toJson(t));
     for (const auto& [op, count] : programOps) json["program_ops"][op] = count;
   }
   json["kernels"] = kernels;

@@ -5,10 +5,13 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "driver/cli/show/IndexMapText.h"
+#include "ir/facts/SymbolicDims.h"
 
 namespace smalti::cli {
 namespace {
@@ -29,7 +32,9 @@ std::string insideAngles(const std::string& text) {
 }
 
 std::string dims(llvm::ArrayRef<int64_t> shape) {
-  return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ","));
+  std::vector<std::string> sizes;
+  for (const int64_t d : shape) sizes.push_back(isSymbolicDim(d) ? "?" : std::to_string(d));
+  return fmt::format("[{}]", fmt::join(sizes, ","));
 }
 
 std::string refText(mlir::Type type) {
@@ -48,7 +53,8 @@ std::string gridText(mlir::func::FuncOp function) {
   const auto bounds = function->getAttrOfType<mlir::DenseI64ArrayAttr>("iteration_bounds");
   if (!bounds) return "";
   std::vector<std::string> parts;
-  for (int64_t b : bounds.asArrayRef()) parts.push_back(b == kDynamicBound ? "?" : std::to_string(b));
+  for (const int64_t b : bounds.asArrayRef())
+    parts.push_back(b == kDynamicBound || isSymbolicDim(b) ? "?" : std::to_string(b));
   return fmt::format("{}", fmt::join(parts, " x "));
 }
 
@@ -86,7 +92,8 @@ std::vector<OperandView> operandViews(const KernelPackage& kernel, mlir::func::F
   const int windowed = arguments - gridArguments - prefetch - scratch;
   const bool known = !kernel.results.empty() || !kernel.operands.empty();
   const int inputs = windowed - static_cast<int>(kernel.results.size());
-  const int dynamicBounds = kernel.signature.numDynamicBounds();
+  // Operands that are no arguments; a kernel with symbolic shapes has no signature yet.
+  const int dynamicBounds = known ? std::max(0, static_cast<int>(kernel.operands.size()) - prefetch - inputs) : 0;
   std::vector<OperandView> views;
   for (int i = gridArguments; i < arguments; ++i) {
     const mlir::Type type = function.getArgument(static_cast<unsigned>(i)).getType();

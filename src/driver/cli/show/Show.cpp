@@ -147,7 +147,7 @@ int show(const Session& session, const ShowArguments& arguments) {
   if (arguments.stage == "vmem") return showVmem(session, arguments.path, arguments.kernel);
   auto loaded = driver::loadModuleOrCase(arguments.path);
   if (!loaded) return session.refuse(loaded.error());
-  const bool canRun = loaded->program || !arguments.inputs.outShape.empty();
+  const bool canRun = arguments.inputs.giveShapes(*loaded);
   std::optional<Prepared> prepared;
   if (canRun) {
     auto ready = prepare(arguments.path, arguments.inputs, session.options.values);

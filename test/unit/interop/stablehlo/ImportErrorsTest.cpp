@@ -140,7 +140,9 @@ TEST(ImportErrors, OpsAreRefusedByName) {
 
 TEST(ImportErrors, TypesAreRefusedByName) {
   EXPECT_THAT(errorOf("module { func.func @main(%a: tensor<2x?xf32>) { return } }"),
-              StartsWith("error[SM2003]: arrays of unknown shape cannot be run\n  --> t.mlir:1:30\n"));
+              StartsWith("error[SM2003]: the program has symbolic shapes\n  --> t.mlir\n"));
+  EXPECT_THAT(errorOf("module { func.func @main(%a: tensor<*xf32>) { return } }"),
+              StartsWith("error[SM2003]: arrays of unknown rank cannot be run\n  --> t.mlir:1:30\n"));
   EXPECT_THAT(errorOf("module { func.func @main(%a: tuple<tensor<f32>>) { return } }"),
               StartsWith("error[SM2003]: only arrays (tensor<…>) are values of a Program"));
   EXPECT_THAT(errorOf("module { func.func @main(%a: tensor<2xcomplex<f16>>) { return } }"),
