@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Array ops around kernels (reductions, sorts, scatters, transforms, convolutions, factors), compared with XLA:CPU."""
+"""Array ops around kernels (reductions, sorts, scatters, transforms, convolutions, factors), and kernels that only move data,
+compared with XLA:CPU."""
 
 import argparse
 import json
@@ -17,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental import pallas as pl
 
 import smalti
 
@@ -97,15 +99,52 @@ ROWS = {
 }
 
 
+def rotate_half(x):
+    half = x.shape[1] // 2
+    return jnp.concatenate([-x[:, half:], x[:, :half]], 1)
+
+
+def pixel_shuffle(x):
+    h, w, c = x.shape
+    return x.reshape(h, w, 2, 2, c // 4).transpose(0, 2, 1, 3, 4).reshape(2 * h, 2 * w, c // 4)
+
+
+#: kernels without arithmetic on whole arrays in VMEM: name → body and arguments
+MOVES = {
+    "kernel: pad images": (lambda x: jnp.pad(x, ((1, 1), (1, 1), (0, 0))), normal(64, 64, 128)),
+    "kernel: pixel shuffle": (pixel_shuffle, normal(64, 64, 512)),
+    "kernel: heads to front": (lambda x: x.reshape(1024, 8, 128).transpose(1, 0, 2), normal(1024, 1024)),
+    "kernel: swap batch and rows": (lambda x: x.transpose(1, 0, 2), normal(128, 64, 128)),
+    "kernel: repeat pixels": (lambda x: jnp.repeat(jnp.repeat(x, 2, 0), 2, 1), normal(64, 64, 128)),
+    "kernel: roll rows": (lambda x: jnp.roll(x, 5, 0), normal(1024, 512)),
+    "kernel: rotate half": (rotate_half, normal(4096, 128)),
+    "kernel: join columns": (lambda x, y: jnp.concatenate([x, y], 1), normal(1024, 256), normal(1024, 256)),
+    "kernel: interleave rows": (lambda x, y: jnp.stack([x, y], 1), normal(512, 512), normal(512, 512)),
+    "kernel: transpose": (lambda x: x.T, normal(512, 1024)),
+}
+
+
+def as_kernel(f):
+    def call(*arguments):
+        def kernel(*refs):
+            refs[-1][...] = f(*(r[...] for r in refs[:-1]))
+
+        return pl.pallas_call(kernel, out_shape=jax.eval_shape(f, *arguments))(*arguments)
+
+    return call
+
+
 def seconds(call):
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
 
 
-def measured(f, arguments, rounds):
-    """Medians in seconds of a call here and in JAX, which alternate; the first call of each does not count."""
-    code = smalti.parse(jax.export.export(jax.jit(f), platforms=["tpu"])(*arguments).mlir_module()).compile(target="cpu")
+def measured(f, arguments, rounds, kernel=False):
+    """Medians in seconds of a call here (as a kernel, if wanted) and in JAX, which alternate; the first call of each does not
+    count."""
+    ours = as_kernel(f) if kernel else f
+    code = smalti.parse(jax.export.export(jax.jit(ours), platforms=["tpu"])(*arguments).mlir_module()).compile(target="cpu")
     arrays, program = [jnp.asarray(a) for a in arguments], jax.jit(f)
     calls = (lambda: code(*arguments), lambda: jax.block_until_ready(program(*arrays)))
     for call in calls:
@@ -129,14 +168,16 @@ def main():
     print(f"{smalti.version()}, JAX {jax.__version__} on the CPU, {os.cpu_count()} processors; medians of {given.rounds} calls in ms\n")
     print(f"{'':<28}{'here':>9}{'JAX':>9}{'JAX / here':>12}")
     figures = {}
-    for name, (f, *arguments) in ROWS.items():
-        if given.only not in name:
-            continue
-        ours, theirs = figures[name] = measured(f, arguments, given.rounds)
-        print(f"{name:<28}{ours * 1e3:>9.2f}{theirs * 1e3:>9.2f}{theirs / ours:>12.2f}", flush=True)
-    if figures:
-        mean = math.exp(statistics.mean(math.log(theirs / ours) for ours, theirs in figures.values()))
-        print(f"\ngeometric mean of the ratios: {mean:.2f}")
+    for rows, kernel in ((ROWS, False), (MOVES, True)):
+        ratios = []
+        for name, (f, *arguments) in rows.items():
+            if given.only not in name:
+                continue
+            ours, theirs = figures[name] = measured(f, arguments, given.rounds, kernel)
+            ratios.append(theirs / ours)
+            print(f"{name:<28}{ours * 1e3:>9.3f}{theirs * 1e3:>9.3f}{theirs / ours:>12.2f}", flush=True)
+        if ratios:
+            print(f"geometric mean of the ratios: {math.exp(statistics.mean(map(math.log, ratios))):.2f}\n")
     if given.json:
         pathlib.Path(given.json).write_text(json.dumps(figures, indent=1))
 

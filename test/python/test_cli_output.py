@@ -133,7 +133,7 @@ def test_a_folder_behind_json_is_one_of_cases(smalti):
 
 
 @pytest.mark.parametrize("arguments", [["run", "none.mlir"], ["show", "none.mlir"], ["check", "none.mlir"],
-                                       ["check", "."], ["conform", "."], ["explain", "SM1021"],
+                                       ["check", "."], ["conform", "."], ["explain", "SM1099"],
                                        ["show", str(ROOT / "test/errors/SM9012/endless.mlir"), "--out-shape", "i32[1]",
                                         "--step-limit", "1000"]], ids=lambda a: " ".join(a)[:15])
 def test_a_refusal_is_one_document_too(smalti, tmp_path, arguments):

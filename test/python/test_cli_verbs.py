@@ -175,8 +175,8 @@ def test_explain(run):
     pages = sorted((ROOT / "docs/errors").glob("SM*.md"))
     assert all(p.stem in listed for p in pages)
     assert run("explain", "sm1012").stdout == run("explain", "1012").stdout == (ROOT / "docs/errors/SM1012.md").read_text()
-    done = run("explain", "SM1021")
-    assert done.returncode == 2 and done.stderr.startswith("error[SM1019]: there is no code 'SM1021'\n  help: the nearest are SM10")
+    done = run("explain", "SM1099")
+    assert done.returncode == 2 and done.stderr.startswith("error[SM1019]: there is no code 'SM1099'\n  help: the nearest are SM10")
 
 
 def test_env_says_where_values_come_from(run):

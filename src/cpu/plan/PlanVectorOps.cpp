@@ -6,6 +6,7 @@
 #include "cpu/plan/BodyPlanner.h"
 #include "cpu/plan/product/ConcatOperand.h"
 #include "cpu/rewrite/RoundInProducts.h"
+#include "cpu/rewrite/UnwrittenLoads.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 
@@ -25,7 +26,11 @@ NativeResult makesNewValue(BodyPlanner& p, mlir::Operation& op) {
 /// The operand's memory, which nothing overwrites during the lifetime of the result.
 MemoryView stableView(BodyPlanner& p, mlir::Value v) {
   MemoryView view = p.view(v);
-  return view.memory == MemoryView::kValue ? view : BodyPlanner::denseCopy(view);
+  if (view.memory == MemoryView::kValue) return view;
+  if (!isUnwrittenLoad(v)) return BodyPlanner::denseCopy(view);
+  view.memory = MemoryView::kValue;
+  view.forgetBlock();
+  return view;
 }
 
 NativeResult planShapeCast(BodyPlanner& p, mlir::Operation& op) {
@@ -58,6 +63,24 @@ NativeResult planExtract(BodyPlanner& p, mlir::Operation& op) {
   return {};
 }
 
+NativeResult planTranspose(BodyPlanner& p, mlir::Operation& op) {
+  p.flush();
+  const mlir::Value from = op.getOperand(0);
+  if (isReadInRows(op) && (p.view(from).memory == MemoryView::kValue || isUnwrittenLoad(from))) {
+    const MemoryView source = stableView(p, from);
+    MemoryView turned = source;
+    const auto permutation = integersAttribute(op, "permutation");
+    for (size_t d = 0; d < permutation.size(); ++d) {
+      turned.shape[d] = source.shape[static_cast<size_t>(permutation[d])];
+      turned.strides[d] = source.strides[static_cast<size_t>(permutation[d])];
+    }
+    p.setView(op.getResult(0), std::move(turned));
+    return {};
+  }
+  p.view(from);
+  return makesNewValue(p, op);
+}
+
 /// The operands that are vectors are read from memory; the result is new memory.
 NativeResult planFromMemory(BodyPlanner& p, mlir::Operation& op) {
   p.flush();
@@ -83,8 +106,8 @@ constexpr std::array<PlanOpRow, 12> kVectorTable{{
     {"vector.shape_cast", planShapeCast},
     {"vector.extract_strided_slice", planExtractSlice},
     {"vector.extract", planExtract},
-    {"vector.transpose", planFromMemory},
-    {"tpu.transpose", planFromMemory},
+    {"vector.transpose", planTranspose},
+    {"tpu.transpose", planTranspose},
     {"tpu.concatenate", planConcatenate},
     {"vector.multi_reduction", planFromMemoryIf<isNativeMultiReduction>},
     {"tpu.reduce_index", planFromMemoryIf<isNativeArgReduction>},

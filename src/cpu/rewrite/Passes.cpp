@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "cpu/rewrite/ApproximateExponentials.h"
+#include "cpu/rewrite/DivideMoves.h"
 #include "cpu/rewrite/HoistAboveProducts.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
 #include "cpu/rewrite/NarrowFloatMoves.h"
 #include "cpu/rewrite/RoundInProducts.h"
+#include "cpu/rewrite/UnwrittenLoads.h"
 #include "cpu/rewrite/grid/AddGrid.h"
 #include "cpu/rewrite/grid/DropEdgeMasks.h"
 #include "cpu/rewrite/grid/FoldGridBounds.h"
@@ -36,6 +38,10 @@ std::optional<KernelPackage> multiply(const KernelPackage& package, const Rewrit
 
 std::optional<KernelPackage> moveNarrow(const KernelPackage& package, const RewriteTarget&) {
   return moveNarrowFloats(package);
+}
+
+std::optional<KernelPackage> divideStores(const KernelPackage& package, const RewriteTarget&) {
+  return divideMoves(package);
 }
 
 std::optional<KernelPackage> multiplyNarrow(const KernelPackage& package, const RewriteTarget&) {
@@ -71,6 +77,10 @@ std::optional<KernelPackage> roundRight(const KernelPackage& package, const Rewr
   return roundInProducts(package, target.processor);
 }
 
+std::optional<KernelPackage> markLoads(const KernelPackage& package, const RewriteTarget&) {
+  return markUnwrittenLoads(package);
+}
+
 constexpr int kRetiling = 1;
 constexpr RewritePass kPasses[] = {
     {"fold-grid-bounds", "replaces the bounds of grid axes, for which a kernel asks, by constants", foldBounds, 0,
@@ -78,6 +88,7 @@ constexpr RewritePass kPasses[] = {
     {"multiply-without-units", "replaces products computed step by step on a matrix unit by products", multiply},
     {"eliminate-lane-broadcasts", "computes values that are equal in all lanes once per row", eliminateBroadcasts},
     {"move-narrow-floats", "moves narrow floats without widening or unpacking them", moveNarrow},
+    {"divide-moves", "stores concatenations part by part, and loads parts of vectors alone", divideStores, 0, true},
     {"multiply-narrow-floats", "multiplies bf16 that a kernel has widened to f32 as bf16", multiplyNarrow, 0, true},
     {"approximate-exponentials", "lets the weights of a softmax be less exact where they are rounded to 16 bits",
      approximate, 0, true},
@@ -92,6 +103,7 @@ constexpr RewritePass kPasses[] = {
     {"hoist-above-products", "moves ops between a product and its store before the product", hoistOps, 0, true},
     {"round-in-products", "lets skinny products round their right operand to bf16 as they read it", roundRight, 0,
      true},
+    {"mark-unwritten-loads", "lets ops that select or reshape elements read inputs in place", markLoads},
 };
 
 }  // namespace

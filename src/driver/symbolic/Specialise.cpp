@@ -19,6 +19,13 @@ bool fits(const ArrayType& given, const ArrayType& declared) {
 
 namespace {
 
+/// Whether 64 bits count the array's bytes, as the reader of modules ensures for shapes that it knows.
+bool isCountable(const ArrayType& type) {
+  int64_t bytes = storage_bytes(type.dtype);
+  if (std::ranges::find(type.shape, 0) != type.shape.end()) return true;
+  return std::ranges::none_of(type.shape, [&](int64_t d) { return __builtin_mul_overflow(bytes, d, &bytes); });
+}
+
 using symbolic::Scope;
 using symbolic::wrongOp;
 
@@ -205,10 +212,16 @@ Status Specialiser::op(Scope& scope, Op& op, std::vector<Op>& made) {
 }
 
 Status Specialiser::resultsAreKnown(Scope& scope, const Op& op) {
-  for (size_t i = 0; i < op.results.size(); ++i)
-    if (hasUnknownDims(scope.type(op.results[i])))
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    const ArrayType& type = scope.type(op.results[i]);
+    if (hasUnknownDims(type))
       return fail(wrongOp(op, "SM2003", fmt::format("the shape of result {} of {} is not known", i, op.name),
                           "export it for arguments of known shapes"));
+    if (!isCountable(type))
+      return fail(wrongOp(op, "SM2009",
+                          fmt::format("result {} of {} is {}: its bytes do not fit 64 bits", i, op.name, type.str()),
+                          "use smaller arrays"));
+  }
   return {};
 }
 
@@ -355,6 +368,12 @@ Status checkArguments(const Program& program, std::span<const ArrayType> argumen
                  .need = counted(main.arguments.size(), "input"),
                  .have = counted(arguments.size(), "input"),
                  .help = "smalti describe lists them"});
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (!isCountable(arguments[i]))
+      return fail({.code = "SM2009",
+                   .message = fmt::format("input {} is {}: its bytes do not fit 64 bits", i, arguments[i].str()),
+                   .place = {},
+                   .help = "use smaller arrays"});
   for (size_t i = 0; i < arguments.size(); ++i)
     if (const ArrayType& declared = main.values[static_cast<size_t>(main.arguments[i])]; !fits(arguments[i], declared))
       return fail({.code = "SM1008",

@@ -347,6 +347,21 @@ TEST(Specialise, MalformedModulesAreRefused) {
               HasSubstr("error[SM2003]: the shape of result 0 of all_gather is not known"));
 }
 
+TEST(Specialise, ArraysHaveSizesThat64BitsCount) {
+  EXPECT_THAT(
+      whyNot("(%a: tensor<?xf32>) -> tensor<?x?x?xf32>",
+             "%s = stablehlo.constant dense<2147483647> : tensor<3xi32>\n"
+             "%0 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<3xi32>) -> tensor<?x?x?xf32>\n"
+             "return %0 : tensor<?x?x?xf32>",
+             {kTwoByThree.reshaped({6}).value()}),
+      HasSubstr("error[SM2009]: result 0 of iota is f32[2147483647,2147483647,2147483647]: its bytes do not fit"));
+  const Program program =
+      symbolicOf(moduleOf("(%a: tensor<?x?xf32>) -> tensor<?x?xf32>", "return %a : tensor<?x?xf32>"));
+  const auto made = specialise(program, std::vector<ArrayType>{{kF32, {int64_t{1} << 40, int64_t{1} << 40}}});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().str(), HasSubstr("error[SM2009]: input 0 is f32[1099511627776,1099511627776]: its bytes"));
+}
+
 /// Each of these calls the next twice for arrays of other lengths.
 TEST(Specialise, ModulesThatGrowWithoutEndAreRefused) {
   std::string text = "module {\n";

@@ -5,14 +5,20 @@
 #include "cpu/emit/ops/OpTables.h"
 #include "cpu/plan/product/ConcatOperand.h"
 #include "cpu/rewrite/RoundInProducts.h"
+#include "cpu/rewrite/UnwrittenLoads.h"
 
 namespace smalti::cpu {
 namespace {
 
-/// A view of the operand that nothing overwrites while the result lives. The memory of a ref is therefore copied.
+/// A view of the operand that nothing overwrites while the result lives. The memory of a ref that the kernel writes to
+/// is therefore copied.
 View stableView(NativeLowering& l, mlir::Value v) {
   View view = l.view(v);
-  return view.memory == View::kValue ? view : l.denseCopy(view);
+  if (view.memory == View::kValue) return view;
+  if (!isUnwrittenLoad(v)) return l.denseCopy(view);
+  view.memory = View::kValue;
+  view.forgetBlock();
+  return view;
 }
 
 NativeResult lowerShapeCast(NativeLowering& l, mlir::Operation& op) {
@@ -63,11 +69,17 @@ NativeResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
 
 NativeResult lowerTranspose(NativeLowering& l, mlir::Operation& op) {
   const auto permutation = integersAttribute(op, "permutation");
-  const View source = l.view(op.getOperand(0));
+  View source = l.view(op.getOperand(0));
+  const bool inRows = isReadInRows(op) && (source.memory == View::kValue || isUnwrittenLoad(op.getOperand(0)));
+  if (inRows) source = stableView(l, op.getOperand(0));
   View turned = source;
   for (size_t d = 0; d < permutation.size(); ++d) {
     turned.shape[d] = source.shape[static_cast<size_t>(permutation[d])];
     turned.strides[d] = source.strides[static_cast<size_t>(permutation[d])];
+  }
+  if (inRows) {
+    l.setView(op.getResult(0), std::move(turned));
+    return {};
   }
   View result = l.allocate(turned.dtype, turned.shape);
   l.copy(turned, result);
