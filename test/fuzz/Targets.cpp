@@ -7,9 +7,11 @@
 
 #include "Structure.h"
 #include "driver/case/Case.h"
+#include "driver/symbolic/Specialise.h"
 #include "eval/FloatFormats.h"
 #include "interop/Interop.h"
 #include "interop/npy/Npy.h"
+#include "ir/program/PlainOps.h"
 #include "machine/Machine.h"
 #include "machine/observers/Registry.h"
 
@@ -96,9 +98,28 @@ void runKernel(const KernelPackage& kernel, int64_t devices, uint64_t seed, Tall
   runOnTarget(kernel, held, result, devices == 1, seed, settings, tally.onTarget);
 }
 
+/// The program for arguments of some shapes, often of one size.
+Result<Program> specialised(const Program& symbolic, Random& random) {
+  constexpr int64_t kSizes[] = {1, 2, 3, 8, 16, 128, 0, 256};
+  const auto size = [&] { return kSizes[random() % std::size(kSizes)]; };
+  const Function& main = symbolic.functions[static_cast<size_t>(symbolic.main)];
+  std::vector<ArrayType> types;
+  for (const ValueId v : main.arguments) types.push_back(main.values[static_cast<size_t>(v)]);
+  const int64_t common = size();
+  for (ArrayType& t : types)
+    for (int64_t& d : t.shape)
+      if (d == kUnknownDim) d = random() % 2 == 0 ? common : size();
+  return driver::specialise(symbolic, types);
+}
+
 void tryProgram(const std::string& text, uint64_t seed, Tally& tally) {
-  auto program = interop::importStableHlo(text, "input.mlir");
+  auto program = interop::importStableHlo(text, "input.mlir", interop::Shapes::symbolic);
   if (!program) return refuse(Kind::program, program.error(), tally);
+  if (hasSymbolicShapes(*program)) {
+    Random random(seed);
+    program = specialised(*program, random);
+    if (!program) return count(tally, program.error());
+  }
   int64_t devices = program->meshes.empty() ? 1 : program->meshes.front().numDevices();
   if (devices < 1 || devices > kLargestMesh) devices = 1;
   for (const KernelPackage& kernel : program->kernels) runKernel(kernel, devices, seed, tally);
