@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ir/KernelPackage.h"
+#include "mlir/IR/Operation.h"
 
 namespace smalti::cpu {
 
