@@ -178,6 +178,15 @@ def add(x, y):
     return blockwise(kernel, x, y, input_output_aliases={1: 0})
 
 
+def join(x, y):
+    """JAX writes the sum of the numbers of two dimensions as the size of what is joined."""
+
+    def kernel(x, y, o):
+        o[...] = jnp.concatenate([x[...], y[...] * 2, x[...]], 0)
+
+    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((2 * x.shape[0] + y.shape[0], 128), F32))(x, y)
+
+
 MULTIPLES = ("mod(m, 128) == 0", "mod(n, 128) == 0", "mod(k, 128) == 0")
 OF_BLOCKS = ("mod(floordiv(m, g), 8) == 0", "mod(k, 128) == 0", "mod(floordiv(n, g), 128) == 0")
 
@@ -194,6 +203,8 @@ KERNELS = {
     "sizes": (sizes_and_largest_integer, [("r, c", I32)],
               lambda x: jnp.minimum(x, 2147483647) + x.shape[0] + jnp.where(x > 2, 2147483647, x.shape[1]), [{"r": 8, "c": 128}, {"r": 3, "c": 200}], (), True),
     "scratch": (accumulate, [("8*r, c", F32)], lambda x: x.reshape(-1, 8, x.shape[1]).sum(0), [{"r": 1, "c": 128}, {"r": 6, "c": 256}], (), True),
+    "concatenation": (join, [("r, 128", F32), ("s, 128", F32)], lambda x, y: jnp.concatenate([x, y * 2, x], 0), [{"r": 8, "s": 16}, {"r": 1, "s": 3}],
+                      (), True),
     "aliases": (add, [("8*r, 128", F32)] * 2, lambda x, y: x + y, [{"r": 1}, {"r": 4}], (), False),
     "aliases of symbolic blocks": (add, [("8*r, c", F32)] * 2, lambda x, y: x + y, [{"r": 1, "c": 128}, {"r": 4, "c": 256}], (), True),
 }  # fmt: skip
@@ -208,6 +219,22 @@ def test_sj6_symbolic_dimensions_are_specialised(name):
         expected = [np.asarray(e) for e in jax.tree.leaves(computes(*inputs))]
         for target in TARGETS:
             agree(module.run(*inputs, target=target), expected, 2e-5)
+
+
+def test_grids_follow_from_sizes_of_64_bits():
+    def double(x):
+        def kernel(x, o):
+            o[...] = x[...] * 2
+
+        spec = pl.BlockSpec((8, 128), lambda i: (i, jnp.int32(0)))  # a Python integer has 64 bits here
+        return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(x.shape[0] // 8,), in_specs=[spec], out_specs=spec)(x)
+
+    for dynamic_blocks in (False, True):
+        with jax.enable_x64(True):
+            module = smalti.parse(exported(double, [("8*r, 128", F32)], (), dynamic_blocks).mlir_module())
+        for rows in (8, 40):
+            x = arrays([("r, 128", F32)], {"r": rows})[0]
+            agree(module.run(x, target="cpu"), [x * 2], 0)
 
 
 def test_a_specialised_module_is_what_jax_exports_for_these_shapes():

@@ -13,6 +13,7 @@
 
 #include "driver/symbolic/Specialise.h"
 #include "interop/Interop.h"
+#include "ir/TpuOpsShape.h"
 #include "ir/facts/SymbolicDims.h"
 #include "ir/program/PlainOps.h"
 #include "plain/PlainEvaluators.h"
@@ -153,8 +154,25 @@ class Replacer {
   bool hasEmptyVectors_ = false;
 };
 
+/// JAX writes the sum of the numbers where vectors of symbolic size are concatenated: no size that there is.
+void addJoinedSizes(mlir::ModuleOp module, Sizes& sizes) {
+  module->walk([&](tpu::ConcatenateOp op) {
+    const auto dim = static_cast<unsigned>(op.getDimension());
+    const auto result = mlir::cast<mlir::VectorType>(op.getType());
+    if (dim >= result.getRank() || result.getDimSize(dim) <= INT32_MAX) return;
+    int64_t joined = 0;
+    for (const mlir::Value part : op.getSources()) {
+      const auto type = mlir::cast<mlir::VectorType>(part.getType());
+      if (dim >= type.getRank()) return;
+      const auto size = sizes.find(type.getDimSize(dim));
+      joined += size == sizes.end() ? type.getDimSize(dim) : size->second;
+    }
+    sizes.emplace(result.getDimSize(dim), joined);  // the verifier refuses another concatenation with an equal sum
+  });
+}
+
 /// Grid bounds of known value become static: their operands are not passed any more.
-Status fixBounds(SpecialisedKernel& made, std::span<const std::optional<Array>> known) {
+Status fixBounds(SpecialisedKernel& made, std::span<const std::optional<Array>> known, const Sizes& sizes) {
   KernelPackage& kernel = made.kernel;
   mlir::func::FuncOp f = kernel.kernelFunction();
   const auto given = f ? f->getAttrOfType<mlir::DenseI64ArrayAttr>("iteration_bounds") : mlir::DenseI64ArrayAttr();
@@ -163,13 +181,14 @@ Status fixBounds(SpecialisedKernel& made, std::span<const std::optional<Array>> 
     llvm::SmallVector<int64_t> bounds(given.asArrayRef());
     size_t operand = 0;
     for (int64_t& bound : bounds) {
-      const bool symbolic = isSymbolicDim(bound);
+      const bool symbolic = sizes.contains(bound);
       if (!symbolic && bound != kDynamicBound) continue;
       if (operand >= dropped.size()) return fail(malformed(kernel, "operands for grid bounds are missing"));
       const auto& value = known[operand];
-      if (value && value->dtype() == DType::i32 && value->elements() == 1) {
-        bound = *value->as<int32_t>();
-        if (bound < 0) return fail(malformed(kernel, fmt::format("the grid has a bound of {}", bound)));
+      if (value && is_integer(value->dtype()) && value->elements() == 1) {  // i64 with jax_enable_x64
+        bound = plain::indexAt(*value, 0);
+        if (bound < 0 || bound > INT32_MAX)
+          return fail(malformed(kernel, fmt::format("the grid has a bound of {}", bound)));
         dropped[operand] = true;
       } else if (symbolic) {
         return fail(malformed(kernel, "a grid bound depends on elements of arrays"));
@@ -229,9 +248,10 @@ Result<SpecialisedKernel> specialiseKernel(const KernelPackage& symbolic, std::v
   KernelPackage& kernel = made.kernel;
   kernel.operands = std::move(operands);
   kernel.results = std::move(results);
-  const auto sizes = sizesOf(kernel, known);
+  auto sizes = sizesOf(kernel, known);
   if (!sizes) return fail(sizes.error());
-  if (Status fixed = fixBounds(made, known); !fixed) return fail(std::move(fixed.error()));
+  if (!sizes->empty()) addJoinedSizes(*kernel.module, *sizes);
+  if (Status fixed = fixBounds(made, known, *sizes); !fixed) return fail(std::move(fixed.error()));
   if (!sizes->empty()) {
     mlir::ModuleOp module = *kernel.module;
     for (const auto& [number, size] : *sizes)

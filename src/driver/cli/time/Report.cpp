@@ -76,9 +76,10 @@ int report(const Session& session, const ReportArguments& arguments) {
   const auto measures = isMeasured(session);
   if (!measures) return session.refuse(measures.error());
   // Judging a bare kernel does not require the sizes of its arrays; running it does.
-  if (!*measures)
+  if (!*measures && module->bare)
     if (Status ready = driver::assumeShapes(*module); !ready) return session.refuse(ready.error());
-  if (Status ready = driver::requireShapes(*module); !ready) return session.refuse(ready.error());
+  if (Status ready = module->symbolic ? driver::requireCalls(*module) : driver::requireShapes(*module); !ready)
+    return session.refuse(ready.error());
   const auto inputs = timeInputsOf(session, *module, arguments.inputs);
   if (!inputs) return session.refuse(inputs.error());
   Trace trace;
