@@ -1,13 +1,15 @@
 """Kernels that only move data: on whole arrays and on blocks with gaps between their rows they move what JAX moves, also where they
 overwrite what they have loaded."""
 
+import subprocess
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.experimental import pallas as pl
 
-import smalti
+import smalti as package
 
 
 def rotate_half(x):
@@ -58,8 +60,17 @@ def test_moves_are_those_of_jax(name, whole, in_place):
     move = MOVES[name]
     for dtype in (np.float32, jnp.bfloat16, np.int32):
         x = np.random.default_rng(0).integers(-99, 99, (16, 16, 128 if whole else 256)).astype(dtype)
-        module = smalti.parse(jax.export.export(jax.jit(call(move, whole, in_place)), platforms=["tpu"])(x).mlir_module())
+        module = package.parse(jax.export.export(jax.jit(call(move, whole, in_place)), platforms=["tpu"])(x).mlir_module())
         parts = [x[..., i : i + 128] for i in range(0, x.shape[2], 128)]
         expected = np.concatenate([np.asarray(move(jnp.asarray(part))) for part in parts], -1)
-        for threads in (1, 2):
-            np.testing.assert_array_equal(module.compile(target="cpu", threads=threads)(x)[0], expected)
+        for options in ({"target": "cpu", "threads": 1}, {"target": "cpu", "threads": 2}, {"target": "cuda-host:sm_90a"}):
+            np.testing.assert_array_equal(module.compile(**options)(x)[0], expected)
+
+
+@pytest.mark.parametrize("name", ["rotate half", "roll", "border", "interleave"])
+def test_code_for_gpus_joins_no_parts_in_memory(name, smalti, tmp_path):
+    x = np.zeros((16, 16, 128), np.float32)
+    path = tmp_path / "move.mlir"
+    path.write_text(jax.export.export(jax.jit(call(MOVES[name], True, False)), platforms=["tpu"])(x).mlir_module())
+    shown = subprocess.run([smalti, "show", path, "--target", "cuda:sm_90a"], capture_output=True, text=True)
+    assert "and 0 of global memory for values, " in shown.stdout, shown

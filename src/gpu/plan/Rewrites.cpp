@@ -1,6 +1,7 @@
 #include "gpu/plan/Rewrites.h"
 
 #include "cpu/rewrite/ApproximateExponentials.h"
+#include "cpu/rewrite/DivideMoves.h"
 #include "cpu/rewrite/LaneBroadcastElimination.h"
 #include "cpu/rewrite/MatrixUnitProducts.h"
 #include "cpu/rewrite/MultiplyNarrowFloats.h"
@@ -53,8 +54,8 @@ std::optional<KernelPackage> rewriteForGpus(const KernelPackage& package, const 
                                             const GpuParams& params) {
   std::optional<KernelPackage> now;
   for (const auto pass :
-       {dropUnusedLoads, cpu::foldGridBounds, foldScalars, cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts,
-        cpu::multiplyNarrowFloats, cpu::approximateExponentials, fuseScale, divideRows})
+       {dropUnusedLoads, cpu::foldGridBounds, foldScalars, cpu::divideMoves, cpu::multiplyWithoutUnits,
+        cpu::eliminateLaneBroadcasts, cpu::multiplyNarrowFloats, cpu::approximateExponentials, fuseScale, divideRows})
     if (auto made = pass(now ? *now : package)) now = std::move(made);
   if (auto made = fitProducts(now ? *now : package, architecture, params)) now = std::move(made);
   return now;
