@@ -67,14 +67,7 @@ NativeResult planTranspose(BodyPlanner& p, mlir::Operation& op) {
   p.flush();
   const mlir::Value from = op.getOperand(0);
   if (isReadInRows(op) && (p.view(from).memory == MemoryView::kValue || isUnwrittenLoad(from))) {
-    const MemoryView source = stableView(p, from);
-    MemoryView turned = source;
-    const auto permutation = integersAttribute(op, "permutation");
-    for (size_t d = 0; d < permutation.size(); ++d) {
-      turned.shape[d] = source.shape[static_cast<size_t>(permutation[d])];
-      turned.strides[d] = source.strides[static_cast<size_t>(permutation[d])];
-    }
-    p.setView(op.getResult(0), std::move(turned));
+    p.setView(op.getResult(0), ordered(stableView(p, from), integersAttribute(op, "permutation")));
     return {};
   }
   p.view(from);

@@ -42,6 +42,17 @@ bool mayOverlap(const StridedLayout<N>& a, const StridedLayout<N>& b) {
   return a.memory == b.memory && a.memory != StridedLayout<N>::kValue;
 }
 
+/// The view with its dimensions in another order.
+template <class View>
+View ordered(const View& v, const Shape& order) {
+  View out = v;
+  for (size_t d = 0; d < order.size(); ++d) {
+    out.shape[d] = v.shape[static_cast<size_t>(order[d])];
+    out.strides[d] = v.strides[static_cast<size_t>(order[d])];
+  }
+  return out;
+}
+
 // The functions below take an `Arithmetic` on numbers:
 //   Number constant(int64_t);
 //   static std::optional<int64_t> known(Number);  its value, where it is known when code is planned

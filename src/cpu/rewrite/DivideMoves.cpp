@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/analysis/ProductStore.h"
 #include "ir/TpuOpsMemory.h"
 #include "ir/TpuOpsShape.h"
 #include "ir/Types.h"
@@ -31,10 +32,15 @@ mlir::Value moved(mlir::OpBuilder& b, mlir::Location at, mlir::Value v, int64_t 
 
 // ---- stores
 
-/// What is stored, before dimensions of size 1 were added or removed.
+/// Stores all of a vector that has no other use.
+bool isPlain(tpu::VectorStoreOp store) {
+  return !store.getMask() && !store.getAdd() && store.getStrides().empty() && store.getValueToStore().hasOneUse();
+}
+
+/// The concatenation that a store writes, if its parts can be stored instead.
 tpu::ConcatenateOp concatenationIn(tpu::VectorStoreOp store) {
   const mlir::Value v = store.getValueToStore();
-  if (store.getMask() || store.getAdd() || !store.getStrides().empty() || !v.hasOneUse()) return {};
+  if (!isPlain(store)) return {};
   auto joined = v.getDefiningOp<tpu::ConcatenateOp>();
   const auto ref = llvm::dyn_cast<mlir::MemRefType>(store.getBase().getType());
   if (!joined || !ref || ref.getRank() != static_cast<int64_t>(shapeOf(v.getType()).size()) ||
@@ -119,61 +125,47 @@ bool divides(const Shape& fine, const Shape& coarse) {
   return std::all_of(fine.begin() + static_cast<ptrdiff_t>(next), fine.end(), [](int64_t size) { return size == 1; });
 }
 
-/// The ref in another shape if the op accesses all of it; null: it does not, or the shape does not divide the ref's.
-mlir::Value reshaped(mlir::OpBuilder* b, mlir::Location at, mlir::Value ref, mlir::ValueRange indices, const Shape& box,
-                     const Shape& to) {
+/// Whether an access to `box` is one to all of an argument, and strides of the argument express the shape `to`.
+bool isWholeIn(const Shape& to, mlir::Value ref, mlir::ValueRange indices, const Shape& box) {
   const auto type = llvm::dyn_cast<mlir::MemRefType>(ref.getType());
-  const auto isZero = [](mlir::Value v) { return constantIndex(v) == 0; };
-  if (!type || !type.hasStaticShape() || Shape(type.getShape().begin(), type.getShape().end()) != box ||
-      !type.getLayout().isIdentity() || !llvm::all_of(indices, isZero) || !divides(to, box))
-    return nullptr;
-  if (!b) return ref;
-  return tpu::MemRefReshapeOp::create(
-      *b, at,
-      mlir::MemRefType::get(to, type.getElementType(), mlir::MemRefLayoutAttrInterface(), type.getMemorySpace()), ref);
+  return type && llvm::isa<mlir::BlockArgument>(ref) && type.getLayout().isIdentity() && shapeOf(type) == box &&
+         llvm::all_of(indices, [](mlir::Value v) { return constantIndex(v) == 0; }) && divides(to, box);
 }
 
-Shape withoutUnitDims(Shape shape) {
-  std::erase(shape, 1);
-  return shape;
-}
-
-/// A reshape that is only stored, into a ref whose dimensions it joins. (Nests follow those that only drop or add
-/// dimensions of size 1.)
-mlir::vector::ShapeCastOp reshapeIn(tpu::VectorStoreOp store, mlir::OpBuilder* b = nullptr,
-                                    mlir::Value* ref = nullptr) {
+/// A reshape that is only stored, into a ref whose dimensions it joins. (Nests follow those of dimensions of size 1.)
+mlir::vector::ShapeCastOp reshapeIn(tpu::VectorStoreOp store) {
   const mlir::Value v = store.getValueToStore();
   auto cast = v.getDefiningOp<mlir::vector::ShapeCastOp>();
-  if (!cast || !v.hasOneUse() || store.getMask() || store.getAdd() || !store.getStrides().empty()) return {};
-  const Shape from = shapeOf(cast.getSource().getType()), to = shapeOf(v.getType());
-  if (withoutUnitDims(from) == withoutUnitDims(to)) return {};
-  const mlir::Value made = reshaped(b, store.getLoc(), store.getBase(), store.getIndices(), to, from);
-  if (ref) *ref = made;
-  return made ? cast : mlir::vector::ShapeCastOp();
+  const bool divided =
+      cast && isPlain(store) && !isUnitReshape(*cast) &&
+      isWholeIn(shapeOf(cast.getSource().getType()), store.getBase(), store.getIndices(), shapeOf(v.getType()));
+  return divided ? cast : mlir::vector::ShapeCastOp();
 }
 
-/// A reshape of a load that divides the ref's dimensions, if nothing else is done with what is loaded.
-mlir::vector::LoadOp loadIn(mlir::vector::ShapeCastOp cast, mlir::OpBuilder* b = nullptr, mlir::Value* ref = nullptr) {
+/// The load of a reshape that divides the ref's dimensions, if nothing else is done with what is loaded.
+mlir::vector::LoadOp loadIn(mlir::vector::ShapeCastOp cast) {
   auto load = cast.getSource().getDefiningOp<mlir::vector::LoadOp>();
-  if (!load || !load->hasOneUse()) return {};
-  const Shape from = shapeOf(load.getType()), to = shapeOf(cast.getType());
-  if (withoutUnitDims(from) == withoutUnitDims(to)) return {};
-  const mlir::Value made = reshaped(b, load.getLoc(), load.getBase(), load.getIndices(), from, to);
-  if (ref) *ref = made;
-  return made ? load : mlir::vector::LoadOp();
+  const bool divided = load && load->hasOneUse() && !isUnitReshape(*cast) &&
+                       isWholeIn(shapeOf(cast.getType()), load.getBase(), load.getIndices(), shapeOf(load.getType()));
+  return divided ? load : mlir::vector::LoadOp();
 }
 
-Values zeros(mlir::OpBuilder& b, mlir::Location at, size_t count) {
-  return Values(count, mlir::arith::ConstantIndexOp::create(b, at, 0));
+/// A view of the ref in the shape of a vector, and the indices of its beginning.
+std::pair<mlir::Value, Values> reshaped(mlir::OpBuilder& b, mlir::Location at, mlir::Value ref, mlir::Type vector) {
+  const auto type = llvm::cast<mlir::MemRefType>(ref.getType());
+  const Shape shape = shapeOf(vector);
+  const auto to =
+      mlir::MemRefType::get(shape, type.getElementType(), mlir::MemRefLayoutAttrInterface(), type.getMemorySpace());
+  return {tpu::MemRefReshapeOp::create(b, at, to, ref),
+          Values(shape.size(), mlir::arith::ConstantIndexOp::create(b, at, 0))};
 }
 
 tpu::VectorStoreOp storeReshaped(tpu::VectorStoreOp store) {
+  auto cast = reshapeIn(store);
   mlir::OpBuilder b(store);
-  mlir::Value ref;
-  auto cast = reshapeIn(store, &b, &ref);
-  const size_t rank = shapeOf(cast.getSource().getType()).size();
-  auto made = tpu::VectorStoreOp::create(b, store.getLoc(), cast.getSource(), ref, zeros(b, store.getLoc(), rank),
-                                         mlir::Value(), llvm::ArrayRef<int32_t>{}, false);
+  const auto [ref, indices] = reshaped(b, store.getLoc(), store.getBase(), cast.getSource().getType());
+  auto made = tpu::VectorStoreOp::create(b, store.getLoc(), cast.getSource(), ref, indices, mlir::Value(),
+                                         llvm::ArrayRef<int32_t>{}, false);
   store.erase();
   cast.erase();
   return made;
@@ -182,10 +174,9 @@ tpu::VectorStoreOp storeReshaped(tpu::VectorStoreOp store) {
 void loadReshaped(mlir::vector::ShapeCastOp cast) {
   auto load = loadIn(cast);
   mlir::OpBuilder b(load);
-  mlir::Value ref;
-  loadIn(cast, &b, &ref);
-  auto made = mlir::vector::LoadOp::create(b, load.getLoc(), llvm::cast<mlir::VectorType>(cast.getType()), ref,
-                                           zeros(b, load.getLoc(), shapeOf(cast.getType()).size()));
+  const auto [ref, indices] = reshaped(b, load.getLoc(), load.getBase(), cast.getType());
+  auto made =
+      mlir::vector::LoadOp::create(b, load.getLoc(), llvm::cast<mlir::VectorType>(cast.getType()), ref, indices);
   cast.getResult().replaceAllUsesWith(made.getResult());
   cast.erase();
   load.erase();

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
+#include "schedule/UnitDims.h"
 
 namespace smalti::cpu {
 namespace {
@@ -40,18 +41,13 @@ bool isSkinnyMatrixProduct(tpu::MatmulOp op, const Processor& processor) {
          elementDType(op->getResult(0).getType()) == DType::f32;
 }
 
-Shape withoutUnitDims(Shape shape) {
-  std::erase(shape, 1);
-  return shape;
-}
-
 /// Whether the rows of the matrix can be read where the load reads: it reads this matrix, or whole rows of scratch,
 /// which has no gaps.
 bool canReadInPlace(mlir::vector::LoadOp load, mlir::Value matrix, const KernelArguments& arguments) {
   const auto role = arguments.roleOf(load.getBase());
   if (!role) return false;
   const Shape box = shapeOf(load.getType()), all = shapeOf(load.getBase().getType());
-  if (withoutUnitDims(box) == withoutUnitDims(shapeOf(matrix.getType()))) return true;
+  if (schedule::withoutUnits(box) == schedule::withoutUnits(shapeOf(matrix.getType()))) return true;
   const auto first = std::ranges::find_if(box, [](int64_t size) { return size != 1; });
   return role->kind == ArgumentRole::scratch && first != box.end() &&
          std::equal(first + 1, box.end(), all.end() - (box.end() - first) + 1);

@@ -69,18 +69,12 @@ NativeResult lowerExtract(NativeLowering& l, mlir::Operation& op) {
 
 NativeResult lowerTranspose(NativeLowering& l, mlir::Operation& op) {
   const auto permutation = integersAttribute(op, "permutation");
-  View source = l.view(op.getOperand(0));
-  const bool inRows = isReadInRows(op) && (source.memory == View::kValue || isUnwrittenLoad(op.getOperand(0)));
-  if (inRows) source = stableView(l, op.getOperand(0));
-  View turned = source;
-  for (size_t d = 0; d < permutation.size(); ++d) {
-    turned.shape[d] = source.shape[static_cast<size_t>(permutation[d])];
-    turned.strides[d] = source.strides[static_cast<size_t>(permutation[d])];
-  }
-  if (inRows) {
-    l.setView(op.getResult(0), std::move(turned));
+  const View source = l.view(op.getOperand(0));
+  if (isReadInRows(op) && (source.memory == View::kValue || isUnwrittenLoad(op.getOperand(0)))) {
+    l.setView(op.getResult(0), ordered(stableView(l, op.getOperand(0)), permutation));
     return {};
   }
+  const View turned = ordered(source, permutation);
   View result = l.allocate(turned.dtype, turned.shape);
   l.copy(turned, result);
   l.setView(op.getResult(0), std::move(result));

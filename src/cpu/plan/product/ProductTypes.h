@@ -37,16 +37,6 @@ struct MergedOperand {
 };
 MergedOperand mergedOperand(std::span<const int64_t> shape, const Shape& batch, const Shape& free,
                             const Shape& contracting);
-/// The view (emit/View.h, plan/MemoryView.h) with its dimensions in another order.
-template <class View>
-View ordered(const View& v, const Shape& order) {
-  View out = v;
-  for (size_t d = 0; d < order.size(); ++d) {
-    out.shape[d] = v.shape[static_cast<size_t>(order[d])];
-    out.strides[d] = v.strides[static_cast<size_t>(order[d])];
-  }
-  return out;
-}
 /// The position, among the free dimensions of an operand, of the one that is larger than 1; 0: there is none.
 size_t freePosition(std::span<const int64_t> shape, const Shape& free);
 
