@@ -41,9 +41,8 @@ class Module {
   /// open are -1. `run` and `check` are for arrays of any shapes that it allows; for the rest it needs `with_arguments`
   /// (SM1021).
   bool has_symbolic_shapes() const;
-  /// The module for arguments of these types; what it was made for once is kept. A module of known shapes is returned
-  /// as it is. Errors: SM1008 (other arguments than it takes), SM2015 (they violate a constraint of the module),
-  /// SM2003.
+  /// The module for arguments of these types; the last 64 are kept. A module of known shapes is returned as it is.
+  /// Errors: SM1008 (other arguments than it takes), SM2015 (they violate a constraint of the module), SM2003.
   Result<Module> with_arguments(std::span<const ArrayType> arguments) const;
 
   const std::string& name() const;

@@ -116,8 +116,8 @@ class Module:
         return self._handle.has_symbolic_shapes
 
     def with_arguments(self, *arguments: Any) -> Module:
-        """The module for these arguments, arrays or anything else with a dtype and a shape. What it was made for once is kept; a
-        module of known shapes is returned as it is.
+        """The module for these arguments, arrays or anything else with a dtype and a shape; the last 64 are kept. A module of known
+        shapes is returned as it is.
 
         Raises Error: SM1008 for other arguments than the module takes, SM2015 if they violate one of its constraints.
         """

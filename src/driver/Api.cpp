@@ -37,7 +37,8 @@ struct Module::State {
   std::vector<ArrayType> arguments;
   std::vector<std::string> kernels;
   std::unique_ptr<driver::Executables> executables;  ///< null: the module has symbolic shapes
-  /// Of a module with symbolic shapes: what it is for arguments of some types.
+  /// Of a module with symbolic shapes: what it is for arguments of some types, the last used at the end.
+  static constexpr size_t kMostSpecialised = 64;
   mutable std::mutex specialising;
   mutable std::vector<Shared> specialised;
   const Program& program() const { return module->program ? *module->program : *module->symbolic; }
@@ -64,8 +65,12 @@ struct Module::State {
   static Result<Shared> with(const Shared& state, std::span<const ArrayType> types) {
     if (state->executables) return state;
     const std::lock_guard lock(state->specialising);
-    for (const Shared& made : state->specialised)
-      if (std::ranges::equal(made->arguments, types)) return made;
+    std::vector<Shared>& kept = state->specialised;
+    const auto isFor = [&](const Shared& made) { return std::ranges::equal(made->arguments, types); };
+    if (const auto found = std::ranges::find_if(kept, isFor); found != kept.end()) {
+      std::rotate(found, found + 1, kept.end());
+      return kept.back();
+    }
     auto program = driver::specialise(*state->module->symbolic, types);
     if (!program) return fail(std::move(program.error()));
     driver::ModuleOrCase module;
@@ -73,10 +78,13 @@ struct Module::State {
     module.kind = state->module->kind;
     module.program = std::move(*program);
     auto made = make(std::move(module), {}, {});
-    if (made) state->specialised.push_back(*made);
+    if (!made) return made;
+    if (kept.size() == kMostSpecialised) kept.erase(kept.begin());
+    kept.push_back(*made);
     return made;
   }
   static Result<Shared> with(const Shared& state, std::span<const Array> given) {
+    if (state->executables) return state;
     std::vector<ArrayType> types;
     for (const Array& a : given) types.push_back(a.type());
     return with(state, types);
@@ -173,17 +181,14 @@ Result<std::vector<Finding>> Module::refusals(const Settings& settings) const {
 }
 
 Result<RunReport> Module::check(std::span<const Array> arguments, const Settings& settings) const {
-  const auto types = [&] {
-    std::vector<ArrayType> given;
-    for (const Array& a : arguments) given.push_back(a.type());
-    return given;
-  };
-  const Result<Module> module = has_symbolic_shapes() ? with_arguments(types()) : *this;
-  if (!module) return fail(module.error());
-  auto refused = module->refusals(settings);
+  auto state = guardedCall([&] { return State::with(state_, arguments); });
+  if (!state) return fail(std::move(state.error()));
+  Module module;
+  module.state_ = std::move(*state);
+  auto refused = module.refusals(settings);
   if (!refused) return fail(std::move(refused.error()));
   return guardedCall([&] {
-    auto report = module->state_->run(arguments, settings.state().options.values, true);
+    auto report = module.state_->run(arguments, settings.state().options.values, true);
     if (report)
       report->findings.insert(report->findings.begin(), std::make_move_iterator(refused->begin()),
                               std::make_move_iterator(refused->end()));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Text.h"
 #include "base/io/File.h"
 #include "driver/symbolic/Specialise.h"
 #include "interop/Interop.h"
@@ -144,7 +145,7 @@ Status requireShapes(const LoadedModule& loaded) {
          .message = fmt::format("'{}' has symbolic shapes: its arguments say how large arrays are", loaded.path),
          .place = {},
          .need = "the types of its arguments (--in; with_arguments in C++ and Python)",
-         .have = fmt::format("({}){}{}", fmt::join(types, ", "), names.empty() ? "" : ", where ", names),
+         .have = fmt::format("({}){}{}", fmt::join(types, ", "), names.empty() ? "" : ", where ", printable(names)),
          .help = "for example: --in x.npy --in 'f32[256,128]'"});
   }
   return fail({.code = "SM1012",

@@ -285,6 +285,13 @@ def test_shapes_that_violate_a_constraint_are_refused_with_jaxs_words():
         module.run(np.ones((128, 128), F32), np.ones((128, 128), I32))
 
 
+def test_any_number_of_shapes_runs():
+    module = smalti.parse(exported(lambda x: x * 2, [("b, 2", F32)]).mlir_module())
+    for rows in [*range(1, 150), *range(1, 5)]:
+        x = np.full((rows, 2), rows, F32)
+        np.testing.assert_array_equal(module.run(x)[0], x * 2)
+
+
 def test_lists_of_numbers_are_arguments():
     module = smalti.parse(exported(lambda x: x * 2, [("b, n", F32)]).mlir_module())
     np.testing.assert_array_equal(module.run([[1, 2], [3, 4]])[0], [[2, 4], [6, 8]])
