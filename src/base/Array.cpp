@@ -1,5 +1,6 @@
 #include "smalti/array.h"
 
+#include "base/CheckedBytes.h"
 #include "base/memory/BlockMemory.h"
 
 #include <cstdlib>
@@ -26,17 +27,12 @@ std::string ArrayType::str() const {
   return fmt::format("{}[{}]", name(dtype), fmt::join(dims, ","));
 }
 
-namespace {
-
-/// Bytes of a type, or -1 when a dimension is negative or the product does not fit.
 int64_t checkedBytes(const ArrayType& type) {
   int64_t bytes = storage_bytes(type.dtype);
   for (int64_t d : type.shape)
     if (d < 0 || __builtin_mul_overflow(bytes, d, &bytes)) return -1;
   return bytes;
 }
-
-}  // namespace
 
 Array::Array(const Array&) = default;
 // A moved-from array has no value: its memory may be freed.

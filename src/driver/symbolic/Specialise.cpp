@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "base/CheckedBytes.h"
 #include "base/Text.h"
 #include "driver/symbolic/Scope.h"
 #include "interop/Interop.h"
@@ -18,13 +19,6 @@ bool fits(const ArrayType& given, const ArrayType& declared) {
 }
 
 namespace {
-
-/// Whether 64 bits count the array's bytes, as the reader of modules ensures for shapes that it knows.
-bool isCountable(const ArrayType& type) {
-  int64_t bytes = storage_bytes(type.dtype);
-  if (std::ranges::find(type.shape, 0) != type.shape.end()) return true;
-  return std::ranges::none_of(type.shape, [&](int64_t d) { return __builtin_mul_overflow(bytes, d, &bytes); });
-}
 
 using symbolic::Scope;
 using symbolic::wrongOp;
@@ -217,7 +211,7 @@ Status Specialiser::resultsAreKnown(Scope& scope, const Op& op) {
     if (hasUnknownDims(type))
       return fail(wrongOp(op, "SM2003", fmt::format("the shape of result {} of {} is not known", i, op.name),
                           "export it for arguments of known shapes"));
-    if (!isCountable(type))
+    if (checkedBytes(type) < 0)
       return fail(wrongOp(op, "SM2009",
                           fmt::format("result {} of {} is {}: its bytes do not fit 64 bits", i, op.name, type.str()),
                           "use smaller arrays"));
@@ -310,11 +304,7 @@ Status Specialiser::kernelCall(Scope& scope, Op& op) {
   std::vector<ArrayType> operands, results;
   for (const ValueId v : op.operands) operands.push_back(scope.type(v));
   for (const ValueId v : op.results) results.push_back(scope.type(v));
-  for (size_t i = 0; i < results.size(); ++i)
-    if (hasUnknownDims(results[i]))
-      return fail(wrongOp(op, "SM2003",
-                          fmt::format("the shape of result {} of kernel '{}' is not known", i, kernel.name),
-                          "export the module again"));
+  if (Status shapes = resultsAreKnown(scope, op); !shapes) return shapes;
   const auto known = knownOf(scope, op.operands);
   std::string key = signatureOf(std::to_string(op.kernel), operands, known) + signatureOf(" ->", results, {});
   auto found = kernels_.find(key);
@@ -350,10 +340,6 @@ Status Specialiser::assertion(const Scope& scope, const Op& op) {
                .help = "give arguments whose shapes satisfy it"});
 }
 
-}  // namespace
-
-namespace {
-
 Status checkArguments(const Program& program, std::span<const ArrayType> arguments) {
   if (program.main < 0 || program.main >= static_cast<int>(program.functions.size()))
     return fail({.code = "SM2012",
@@ -368,19 +354,19 @@ Status checkArguments(const Program& program, std::span<const ArrayType> argumen
                  .need = counted(main.arguments.size(), "input"),
                  .have = counted(arguments.size(), "input"),
                  .help = "smalti describe lists them"});
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (!isCountable(arguments[i]))
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (checkedBytes(arguments[i]) < 0)
       return fail({.code = "SM2009",
                    .message = fmt::format("input {} is {}: its bytes do not fit 64 bits", i, arguments[i].str()),
                    .place = {},
                    .help = "use smaller arrays"});
-  for (size_t i = 0; i < arguments.size(); ++i)
     if (const ArrayType& declared = main.values[static_cast<size_t>(main.arguments[i])]; !fits(arguments[i], declared))
       return fail({.code = "SM1008",
                    .message = fmt::format("input {} does not match the module's parameter", i),
                    .place = {},
                    .need = declared.str(),
                    .have = arguments[i].str()});
+  }
   return {};
 }
 

@@ -12,7 +12,9 @@
 #include "mlir/IR/Verifier.h"
 
 #include "driver/symbolic/Specialise.h"
+#include "interop/CapturedDiagnostics.h"
 #include "interop/Interop.h"
+#include "interop/bytecode/BytecodeLimits.h"
 #include "ir/TpuOpsShape.h"
 #include "ir/facts/SymbolicDims.h"
 #include "ir/program/PlainOps.h"
@@ -77,8 +79,6 @@ Result<Sizes> sizesOf(const KernelPackage& kernel, std::span<const std::optional
                                             interop::Shapes::symbolic);
     if (!program) return fail(std::move(program.error()));
     const auto indices = (*kernel.module)->getAttrOfType<mlir::ArrayAttr>(fmt::format("{}{}", kDimIndices, *number));
-    if (program->functions.empty() || program->main >= static_cast<int>(program->functions.size()))
-      return fail(malformed(kernel, "the program of a symbolic dimension has no main function"));
     auto arguments = sizesNamed(kernel, indices, known, program->functions[static_cast<size_t>(program->main)]);
     if (!arguments) return fail(std::move(arguments.error()));
     auto results = computeSizes(*program, *arguments);
@@ -214,7 +214,7 @@ Status fixBounds(SpecialisedKernel& made, std::span<const std::optional<Array>> 
 
 /// Types are as large as the reader of modules allows, and the module is one again.
 Status verifyModule(const KernelPackage& kernel) {
-  constexpr int64_t kMaxElements = int64_t{1} << 40;
+  constexpr auto kMaxElements = static_cast<int64_t>(interop::bytecode::kMaxElements);
   bool fits = true;
   const auto check = [&](mlir::Type type) {
     int64_t elements = 1;
@@ -229,13 +229,9 @@ Status verifyModule(const KernelPackage& kernel) {
         for (const mlir::Type t : block.getArgumentTypes()) check(t);
   });
   if (!fits) return fail(malformed(kernel, "an array of these shapes is too large"));
-  std::string why;
-  const mlir::ScopedDiagnosticHandler captured(kernel.module->getContext(), [&](mlir::Diagnostic& d) {
-    if (why.empty()) why = d.str();
-    return mlir::success();
-  });
+  interop::CapturedDiagnostics captured(*kernel.module->getContext());
   if (mlir::failed(mlir::verify(*kernel.module)))
-    return fail(malformed(kernel, fmt::format("is invalid for these shapes: {}", why)));
+    return fail(malformed(kernel, fmt::format("is invalid for these shapes: {}", captured.takeMessage())));
   return {};
 }
 

@@ -22,10 +22,7 @@ class Converter {
                           fmt::format("the shape of the result of {} depends on elements of arrays", op_.name),
                           "compute it from the shapes of the arguments alone"));
     if (values->size() != count)
-      return fail(
-          wrongOp(op_, "SM2006",
-                  fmt::format("types do not fit: {} has {} numbers for {} dimensions", op_.name, values->size(), count),
-                  "export the module again"));
+      return misfit(fmt::format("has {} numbers for {} dimensions", values->size(), count));
     return std::move(*values);
   }
   tl::unexpected<Diagnostic> misfit(std::string what) const {
@@ -82,8 +79,7 @@ Status Converter::size() {
   const int64_t dim = TypedOp{op_, scope_.function}.integer("dimension");
   const Shape& shape = scope_.type(op_.operands[0]).shape;
   if (dim < 0 || dim >= static_cast<int64_t>(shape.size()) || scope_.type(op_.results[0]) != ArrayType{DType::i32, {}})
-    return fail(wrongOp(op_, "SM2006", "types do not fit: get_dimension_size has no such dimension",
-                        "export the module again"));
+    return misfit("has no such dimension");
   const int64_t size = shape[static_cast<size_t>(dim)];
   if (size > INT32_MAX)
     return fail(wrongOp(op_, "SM2009", fmt::format("dimension {} of size {} does not fit an i32", dim, size),

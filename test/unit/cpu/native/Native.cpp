@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 namespace smalti::cpu::testing {
 
 std::shared_ptr<const NativeKernel> native(const TextKernel& kernel, const NativeOptions& options) {
@@ -13,6 +15,12 @@ std::shared_ptr<const NativeKernel> native(const TextKernel& kernel, const Nativ
   if (!outcome) return nullptr;
   EXPECT_TRUE(outcome->kernel) << outcome->why.reason << "\n" << kernel.text();
   return outcome->kernel;
+}
+
+std::string text(const KernelPackage& package) {
+  std::string out;
+  llvm::raw_string_ostream(out) << *package.kernelFunction().getOperation();
+  return out;
 }
 
 std::string difference(const Array& a, const Array& b) {

@@ -18,6 +18,8 @@ std::optional<std::vector<Array>> run(const TextKernel&, const std::vector<Array
 std::vector<Array> same(const TextKernel&, const std::vector<Array>& operands, const NativeOptions& = {});
 /// True when the code stops with a fault.
 bool faults(const TextKernel&, const std::vector<Array>& operands);
+/// The kernel's function, as text.
+std::string text(const KernelPackage&);
 /// "" or the first element that differs.
 std::string difference(const Array&, const Array&);
 

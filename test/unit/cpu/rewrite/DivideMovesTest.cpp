@@ -8,19 +8,12 @@
 
 #include "../native/Native.h"
 #include "cpu/rewrite/UnwrittenLoads.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu::testing {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string text(const KernelPackage& package) {
-  std::string out;
-  llvm::raw_string_ostream(out) << *package.kernelFunction().getOperation();
-  return out;
-}
 
 std::string f32Vector(const Shape& shape) { return fmt::format("vector<{}xf32>", fmt::join(shape, "x")); }
 

@@ -6,19 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "../native/Native.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu::testing {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string text(const KernelPackage& package) {
-  std::string out;
-  llvm::raw_string_ostream(out) << *package.kernelFunction().getOperation();
-  return out;
-}
 
 Array narrow(Shape shape) {
   Array a = Array::allocate({DType::bf16, std::move(shape)}).value();
