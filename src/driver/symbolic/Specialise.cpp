@@ -355,17 +355,17 @@ Status checkArguments(const Program& program, std::span<const ArrayType> argumen
                  .have = counted(arguments.size(), "input"),
                  .help = "smalti describe lists them"});
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (checkedBytes(arguments[i]) < 0)
-      return fail({.code = "SM2009",
-                   .message = fmt::format("input {} is {}: its bytes do not fit 64 bits", i, arguments[i].str()),
-                   .place = {},
-                   .help = "use smaller arrays"});
     if (const ArrayType& declared = main.values[static_cast<size_t>(main.arguments[i])]; !fits(arguments[i], declared))
       return fail({.code = "SM1008",
                    .message = fmt::format("input {} does not match the module's parameter", i),
                    .place = {},
                    .need = declared.str(),
                    .have = arguments[i].str()});
+    if (checkedBytes(arguments[i]) < 0)
+      return fail({.code = "SM2009",
+                   .message = fmt::format("input {} is {}: its bytes do not fit 64 bits", i, arguments[i].str()),
+                   .place = {},
+                   .help = "use smaller arrays"});
   }
   return {};
 }
