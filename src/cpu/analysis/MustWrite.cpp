@@ -32,24 +32,26 @@ class MustWriteAnalysis {
     usesDim_.assign(signature_.grid.size(), !window);
     if (window && !covers(*window, arguments_.arrayOf(number).shape)) return false;
     const mlir::BlockArgument ref = arguments_.block(number);
-    return llvm::any_of(
-               ref.getUsers(),
-               [&](mlir::Operation* user) { return storesWhole(*user, ref) && reachedForEveryBlock(*user); }) &&
-           !readFirst(ref.getArgNumber(), window.has_value());
+    const bool stored = llvm::any_of(ref.getUsers(), [&](mlir::Operation* user) {
+      return storesWhole(*user, ref) && reachedForEveryBlock(*user);
+    });
+    return writtenFirst(ref.getArgNumber(), window.has_value(), stored);
   }
 
  private:
-  /// True when a block may be read before it is written.
-  bool readFirst(unsigned argument, bool windowed) {
+  /// Whether every step, or the first one of each block, writes the whole block (if `stored`: some step does) before it
+  /// reads any of it.
+  bool writtenFirst(unsigned argument, bool windowed, bool stored) {
     const auto rank = signature_.grid.size();
     std::vector<bool> zero(rank);
     for (size_t d = 0; d < rank; ++d) zero[d] = signature_.grid[d] == 1;
     if (!always_) always_ = accessesOfOneRun(kernel_, zero);
-    if (!always_->arguments[argument].readFirst) return false;
+    const BufferAccesses& always = always_->arguments[argument];
+    if (!always.readFirst && (stored || always.covered)) return true;
     // A block's first step: the axes that it does not depend on are at 0.
     for (size_t d = 0; d < rank; ++d) zero[d] = zero[d] || !windowed || !usesDim_[d];
     const BufferAccesses first = accessesOfOneRun(kernel_, zero).arguments[argument];
-    return first.readFirst || !first.covered;
+    return !first.readFirst && first.covered;
   }
 
   /// Whether all blocks are visited: each coordinate of the index map is a distinct grid index that ranges over all

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/Tiles.h"
+#include "cpu/analysis/MustWrite.h"
 #include "cpu/analysis/Parallel.h"
 #include "cpu/ops/SharedCopies.h"
 #include "cpu/plan/BodyPlanner.h"
@@ -213,6 +214,8 @@ tl::expected<PlannedKernel, Unsupported> planKernel(const KernelPackage& package
   auto grid = planGrid(chosen, {.sharedAxes = parallel.axes, .checkBlocks = options.checkBlocks});
   if (!grid) return tl::unexpected(std::move(grid.error()));
   made.plan.grid = std::move(*grid);
+  // Rewrites keep what results depend on, but may divide a store into parts that no proof joins.
+  if (made.rewritten && llvm::is_contained(made.plan.grid.written, false)) made.plan.grid.written = mustWrite(package);
   made.plan.locality = planLocality(chosen, made.plan.grid, processor, options.streams && !options.devices);
   const KernelArguments arguments(chosen);
   for (size_t i = 0; i < arguments.numBlocks(); ++i)
