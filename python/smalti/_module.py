@@ -33,6 +33,10 @@ class Report:
             raise CheckError(mistakes)
 
 
+def _report(results: Any, findings: Any, log: Any, statistics: Any) -> Report:
+    return Report(results, tuple(findings), tuple(log), dict(zip(_smalti.STATISTICS, statistics)))
+
+
 def option_list(options: Mapping[str, Option]) -> list[tuple[str, str]]:
     """Options in the form of the command line: `step_limit=7, check=True` are step-limit 7, check on."""
     as_text = {True: "on", False: "off"}
@@ -69,22 +73,28 @@ class Executable:
         Raises Error: SM1008 for the wrong number, dtypes or shapes of inputs, SM1017 for such `out`, SM40xx and SM41xx for
         errors of a kernel.
         """
-        wanted = self._arguments + (None,) * len(inputs)
+        return _report(*self._run(inputs, out))
+
+    def _run(self, inputs: Sequence[Any], out: Sequence[np.ndarray] | None) -> tuple[Any, ...]:
+        """Results, findings, log and statistics, as the extension has them but for the results."""
+        wanted = self._arguments
+        if len(inputs) != len(wanted):
+            wanted += (None,) * len(inputs)
         given = [_arrays.given(x, w, _smalti) for x, w in zip(inputs, wanted)]
         targets = None if out is None else [_arrays.writable(o, i) for i, o in enumerate(out)]
         results, findings, log, statistics = self._handle.execute(given, targets)
-        arrays = tuple(out) if out is not None else tuple(_arrays.taken(r) for r in results)
-        return Report(arrays, tuple(findings), tuple(log), statistics)
+        arrays = tuple([_arrays.taken(r) for r in results]) if out is None else tuple(out)
+        return arrays, findings, log, statistics
 
     def __call__(self, *inputs: Any, out: Sequence[np.ndarray] | None = None) -> tuple[np.ndarray, ...]:
         """The results of `execute`; raises CheckError when a check that it was compiled with found something. A
         RuntimeWarning reports non-fatal findings: notes, and out-of-bounds reads in a run without checks."""
-        report = self.execute(*inputs, out=out)
-        report.raise_findings()
-        for finding in report.findings:
+        results, findings, *rest = self._run(inputs, out)
+        if findings:
+            _report(results, findings, *rest).raise_findings()
+        for finding in findings:
             warnings.warn(str(finding), RuntimeWarning, stacklevel=2)
-        return report.results
-
+        return results
 
     def bind(self, *inputs: Any, outputs: Sequence[Any] = (), graph: bool = False) -> DeviceProgram:
         """The kernels with arrays on a GPU, ready to be launched any number of times; for the target "cuda".

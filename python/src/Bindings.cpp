@@ -24,19 +24,22 @@ namespace nb = nanobind;
 namespace smalti::python {
 namespace {
 
+constexpr std::pair<const char*, int64_t Statistics::*> kStatistics[] = {
+    {"grid_steps", &Statistics::grid_steps},
+    {"instructions", &Statistics::instructions},
+    {"window_fetches", &Statistics::window_fetches},
+    {"window_write_backs", &Statistics::window_write_backs},
+    {"dma_transfers", &Statistics::dma_transfers},
+    {"dma_bytes", &Statistics::dma_bytes},
+    {"peak_window_bytes", &Statistics::peak_window_bytes},
+    {"value_bytes", &Statistics::value_bytes},
+};
+
+/// (results, findings, log, numbers in the order of kStatistics)
 nb::object toPython(const RunReport& report) {
-  nb::list findings;
+  nb::list findings, statistics;
   for (const Finding& f : report.findings) findings.append(python::toPython(f));
-  const Statistics& s = report.statistics;
-  nb::dict statistics;
-  statistics["grid_steps"] = s.grid_steps;
-  statistics["instructions"] = s.instructions;
-  statistics["window_fetches"] = s.window_fetches;
-  statistics["window_write_backs"] = s.window_write_backs;
-  statistics["dma_transfers"] = s.dma_transfers;
-  statistics["dma_bytes"] = s.dma_bytes;
-  statistics["peak_window_bytes"] = s.peak_window_bytes;
-  statistics["value_bytes"] = s.value_bytes;
+  for (const auto& [name, counter] : kStatistics) statistics.append(report.statistics.*counter);
   return nb::make_tuple(python::toPython(report.results), findings, nb::cast(report.log), statistics);
 }
 
@@ -97,6 +100,10 @@ NB_MODULE(_smalti, m) {
       .def("expected_results", [](const Module& module) { return python::toPython(unwrap(module.expected_results())); })
       .def("export_stablehlo",
            [](const Module& module, int version) { return unwrap(module.export_stablehlo(version)); });
+
+  nb::list statistics;
+  for (const auto& [name, counter] : kStatistics) statistics.append(name);
+  m.attr("STATISTICS") = nb::tuple(statistics);
 
   m.def("load",
         [](const std::string& path, const std::vector<TypeTuple>& arguments, const std::vector<TypeTuple>& results) {

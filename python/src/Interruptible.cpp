@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <unistd.h>
-#include <algorithm>
 
 namespace smalti::python {
 namespace {
@@ -19,10 +18,20 @@ void onSignal(int signal, siginfo_t* info, void* context) {
     gBefore.sa_handler(signal);
 }
 
-bool hasHandler(int signal) {
-  struct sigaction now;
-  return sigaction(signal, nullptr, &now) == 0 &&
-         ((now.sa_flags & SA_SIGINFO) || (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN));
+bool isHandled(const struct sigaction& by) {
+  return (by.sa_flags & SA_SIGINFO) || (by.sa_handler != SIG_DFL && by.sa_handler != SIG_IGN);
+}
+
+/// Python's functions and objects for signals, looked up once: a look costs as much as a small kernel.
+struct SignalModule {
+  nanobind::object getsignal, defaultIntHandler;
+};
+const SignalModule& signalModule() {
+  static const auto* const kept = [] {  // never freed: the interpreter may end first
+    const nanobind::object module = nanobind::module_::import_("_signal");
+    return new SignalModule{module.attr("getsignal"), module.attr("default_int_handler")};
+  }();
+  return *kept;
 }
 
 }  // namespace
@@ -30,21 +39,21 @@ bool hasHandler(int signal) {
 bool isMainThread() { return gettid() == getpid(); }
 
 bool onlyCtrlCInterrupts() {
-  constexpr int kOthers[] = {SIGALRM, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-  if (std::any_of(std::begin(kOthers), std::end(kOthers), hasHandler)) return false;
-  if (!hasHandler(SIGINT)) return true;
-  const nanobind::object module = nanobind::module_::import_("_signal");
-  return module.attr("getsignal")(SIGINT).is(module.attr("default_int_handler"));
+  const auto handlerOf = [](int signal) { return signalModule().getsignal(signal); };
+  for (const int other : {SIGALRM, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+    if (PyCallable_Check(handlerOf(other).ptr())) return false;
+  const nanobind::object ctrlC = handlerOf(SIGINT);
+  return !PyCallable_Check(ctrlC.ptr()) || ctrlC.is(signalModule().defaultIntHandler);
 }
 
-StopOnCtrlC::StopOnCtrlC() : installed_(hasHandler(SIGINT)) {
+StopOnCtrlC::StopOnCtrlC() : installed_(sigaction(SIGINT, nullptr, &gBefore) == 0 && isHandled(gBefore)) {
   gStop = false;
   if (!installed_) return;
-  struct sigaction ours{};
+  struct sigaction ours {};
   ours.sa_sigaction = &onSignal;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
-  sigaction(SIGINT, &ours, &gBefore);
+  sigaction(SIGINT, &ours, nullptr);
 }
 
 StopOnCtrlC::~StopOnCtrlC() {

@@ -12,8 +12,8 @@ namespace smalti::python {
 /// Whether the calling thread is the one on which Python runs signal handlers, the process's first thread.
 bool isMainThread();
 
-/// Whether Ctrl-C raises KeyboardInterrupt, or has no handler, and no other signal that interrupts work (SIGALRM,
-/// SIGTERM, …) has a handler. Called with the interpreter's lock.
+/// Whether Ctrl-C raises KeyboardInterrupt, or has no handler of Python, and no other signal that interrupts work
+/// (SIGALRM, SIGTERM, …) has one. Called with the interpreter's lock.
 bool onlyCtrlCInterrupts();
 
 /// While it exists, Ctrl-C sets `stop()`, and what handled it before is called, too; not where it has no handler. For

@@ -32,9 +32,8 @@ class MustWriteAnalysis {
     usesDim_.assign(signature_.grid.size(), !window);
     if (window && !covers(*window, arguments_.arrayOf(number).shape)) return false;
     const mlir::BlockArgument ref = arguments_.block(number);
-    const bool stored = llvm::any_of(ref.getUsers(), [&](mlir::Operation* user) {
-      return storesWhole(*user, ref) && reachedForEveryBlock(*user);
-    });
+    const bool stored = llvm::any_of(
+        ref.getUsers(), [&](mlir::Operation* user) { return storesWhole(*user, ref) && reachedForEveryBlock(*user); });
     return writtenFirst(ref.getArgNumber(), window.has_value(), stored);
   }
 

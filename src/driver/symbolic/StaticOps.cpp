@@ -21,8 +21,7 @@ class Converter {
       return fail(wrongOp(op_, "SM2003",
                           fmt::format("the shape of the result of {} depends on elements of arrays", op_.name),
                           "compute it from the shapes of the arguments alone"));
-    if (values->size() != count)
-      return misfit(fmt::format("has {} numbers for {} dimensions", values->size(), count));
+    if (values->size() != count) return misfit(fmt::format("has {} numbers for {} dimensions", values->size(), count));
     return std::move(*values);
   }
   tl::unexpected<Diagnostic> misfit(std::string what) const {
