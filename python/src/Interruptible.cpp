@@ -49,7 +49,7 @@ bool onlyCtrlCInterrupts() {
 StopOnCtrlC::StopOnCtrlC() : installed_(sigaction(SIGINT, nullptr, &gBefore) == 0 && isHandled(gBefore)) {
   gStop = false;
   if (!installed_) return;
-  struct sigaction ours {};
+  struct sigaction ours{};
   ours.sa_sigaction = &onSignal;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);

@@ -31,6 +31,36 @@ TEST(ReadBeforeWrite, CopiesOfWrittenMemoryAreNoReadsBefore) {
   EXPECT_TRUE(mustWrite(k.package())[0]);
 }
 
+TEST(ReadBeforeWrite, StoresOfPartsThatCoverAResultWriteIt) {
+  const auto written = [](const std::vector<int32_t>& starts) -> bool {
+    TextKernel k;
+    const Val x = k.input({.array = {8, 128}}), o = k.output({.array = {24, 128}});
+    for (const int32_t at : starts) k.store(k.load(x), o, {k.constant(at), k.constant(0)});
+    return mustWrite(k.package())[0];
+  };
+  EXPECT_TRUE(written({0, 8, 16}));
+  EXPECT_TRUE(written({16, 4, 0, 9}));
+  EXPECT_FALSE(written({0, 16})) << "nothing writes rows 8 to 15";
+  EXPECT_FALSE(written({0, 8, 15})) << "nothing writes the last row";
+}
+
+TEST(ReadBeforeWrite, StoresOfPartsInTheFirstStepOfEachBlockWriteIt) {
+  const auto written = [](int axis, bool readsBetween) -> bool {
+    TextKernel k({2, 3});
+    const Val x = k.input({.array = {8, 128}}),
+              o = k.output({.array = {32, 128}, .block = {16, 128}, .map = "%i, %c0"});
+    k.when(k.compare("eq", k.id(axis), k.constant(0)), [&] {
+      k.store(k.load(x), o, {k.constant(0), k.constant(0)});
+      if (readsBetween) k.store(k.load(o, {8, 128}, {k.constant(8), k.constant(0)}), o);
+      k.store(k.load(x), o, {k.constant(8), k.constant(0)});
+    });
+    return mustWrite(k.package())[0];
+  };
+  EXPECT_TRUE(written(1, false));
+  EXPECT_FALSE(written(1, true)) << "rows 8 to 15 are read first";
+  EXPECT_FALSE(written(0, false)) << "the second block is never written";
+}
+
 /// The number of iterations of a loop whose bounds are 2^64 - 1 apart is not computed in 64 bits.
 TEST(ReadBeforeWrite, ALoopOfTheWidestBoundsHasAllItsIterations) {
   TextKernel k({64});
