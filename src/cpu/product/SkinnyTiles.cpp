@@ -56,7 +56,7 @@ class SkinnyTilesEmitter {
     Reg row = nullptr, column = nullptr;
     int64_t columns = 0;
     int64_t rowOfA = 0;  ///< number of the tile's first row
-    int64_t inPass = 0;  ///< the row's number in a pass of the loop over rows
+    const Columns& panel;
   };
 
   void panel(const Columns& c) {
@@ -99,24 +99,24 @@ class SkinnyTilesEmitter {
   void group(const Group& g, const Columns& c) {
     forEachTile(l_, c.first, c.count, plan_.tileColumns, [&](Reg column, int64_t columns) {
       for (int64_t i = 0; i < s_.m; i += plan_.tileRows)
-        tile(g, i, std::min(plan_.tileRows, s_.m - i), column, columns);
+        tile(g, c, i, std::min(plan_.tileRows, s_.m - i), {column, columns});
     });
   }
 
   /// Adds the group's rows to a tile of C, which stays in registers meanwhile.
-  void tile(const Group& g, int64_t first, int64_t rows, Reg column, int64_t columns) {
-    const int64_t vectors = ceilDiv(columns, lanes_);
-    const auto mask = [&](int64_t v) { return lanesWithin(l_, columns, v); };
+  void tile(const Group& g, const Columns& panel, int64_t first, int64_t rows, const Columns& columns) {
+    const int64_t vectors = ceilDiv(columns.count, lanes_);
+    const auto mask = [&](int64_t v) { return lanesWithin(l_, columns.count, v); };
     const auto each = [&](llvm::function_ref<void(size_t, Reg, Reg)> use) {
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t v = 0; v < vectors; ++v)
           use(static_cast<size_t>(i * vectors + v),
-              elementOfC(l_, p_, l_.index(first + i), b_.CreateAdd(column, l_.index(v * lanes_))), mask(v));
+              elementOfC(l_, p_, l_.index(first + i), b_.CreateAdd(columns.first, l_.index(v * lanes_))), mask(v));
     };
     Values sums(static_cast<size_t>(rows * vectors));
     each([&](size_t at, Reg to, Reg on) { sums[at] = loadElements(b_, DType::f32, to, lanes_, on); });
-    const auto addRows = [&](const Rows& of, Reg row, int64_t inPass, Values& now) {
-      const Values values = valuesOf({of, g.rows, row, column, columns, first, inPass});
+    const auto addRows = [&](const Rows& of, Reg row, Values& now) {
+      const Values values = valuesOf({of, g.rows, row, columns.first, columns.count, first, panel});
       for (int64_t i = 0; i < rows; ++i) {
         Reg factor = coefficientOf(b_.CreateAdd(of.k, row), first + i);
         for (int64_t v = 0; v < vectors; ++v) {
@@ -128,7 +128,7 @@ class SkinnyTilesEmitter {
     const int64_t pass = g.rows % (2 * rowsPerStep_) == 0 ? 2 * rowsPerStep_ : rowsPerStep_;
     for (const Rows& of : g.blocks)
       sums = carriedLoop(l_, 0, g.rows, pass, sums, [&](Reg row, Values now) {
-        for (int64_t r = 0; r < pass; r += rowsPerStep_) addRows(of, b_.CreateAdd(row, l_.index(r)), r, now);
+        for (int64_t r = 0; r < pass; r += rowsPerStep_) addRows(of, b_.CreateAdd(row, l_.index(r)), now);
         return now;
       });
     each([&](size_t at, Reg to, Reg on) { storeElements(b_, DType::f32, sums[at], to, lanes_, on); });
@@ -141,7 +141,7 @@ class SkinnyTilesEmitter {
       Reg row = b_.CreateAdd(of.row, l_.index(r));
       rows.push_back(elementAt(b_, s_.b, of.block.from, b_.CreateAdd(b_.CreateMul(row, p_.ldb), of.column)));
       if (of.rowOfA == 0)
-        fetch(of, row, of.inPass + r);
+        fetch(of, row);
       else if (of.rowOfA == plan_.tileRows)
         fetchNextColumns(of, rows.back());
     }
@@ -155,15 +155,17 @@ class SkinnyTilesEmitter {
     return splat(b_, loadCoefficients(b_, s_.a, rowsPerStep_ == 2, from, 1), lanes_);
   }
 
-  /// Prefetches this tile's share of `prefetchedRow` and the rows after it into L2, in memory order if the rows are
-  /// contiguous. L1 has too few fill buffers for misses to DRAM.
-  void fetch(const RowPart& of, Reg row, int64_t inPass) {
-    const int64_t perLine = kLineBytes / size_;
-    if (plan_.prefetchesInOrder && inPass * of.columns % perLine != 0) return;  // its line has been prefetched
-    Reg offset = plan_.prefetchesInOrder
-                     ? b_.CreateAdd(b_.CreateMul(of.column, l_.index(of.rows)), b_.CreateMul(row, l_.index(of.columns)))
-                     : b_.CreateAdd(b_.CreateMul(row, p_.ldb), of.column);
-    for (int64_t at = 0; at < of.columns; at += perLine)
+  /// Prefetches a part of a row of the next group, as wide as a tile, into L2: L1 has too few fill buffers for misses
+  /// to DRAM. The tiles of a panel prefetch its parts in the order of memory, row by row, whatever they read
+  /// themselves: rows of panels are pages apart, and DRAM is slow if each access is to another page.
+  void fetch(const RowPart& of, Reg row) {
+    Reg tilesBefore = b_.CreateUDiv(b_.CreateSub(of.column, of.panel.first), l_.index(plan_.tileColumns));
+    Reg part = b_.CreateAdd(b_.CreateMul(tilesBefore, l_.index(of.rows)), row);
+    Reg partsOfRow = l_.index(ceilDiv(of.panel.count, plan_.tileColumns));
+    Reg column =
+        b_.CreateAdd(of.panel.first, b_.CreateMul(b_.CreateURem(part, partsOfRow), l_.index(plan_.tileColumns)));
+    Reg offset = b_.CreateAdd(b_.CreateMul(b_.CreateUDiv(part, partsOfRow), p_.ldb), column);
+    for (int64_t at = 0; at < of.columns; at += kLineBytes / size_)
       prefetchLine(b_, elementAt(b_, s_.b, of.block.prefetchedRow, b_.CreateAdd(offset, l_.index(at))), CacheLevel::l2);
   }
 

@@ -74,6 +74,13 @@ RowPrefetch choosePrefetch(const GemmShape& s, int64_t parts, const Processor& p
   return p.readStreams > 1 ? RowPrefetch() : RowPrefetch{ahead, passesL1 ? ahead : 0};
 }
 
+/// Into L2, the rows that are added together after those of now, or further ahead.
+RowPrefetch prefetchRows(const SkinnyFacts& f, int64_t together) {
+  const int64_t ahead =
+      std::min(f.rowsOfPart(), std::max(together, ceilDiv(kBytesAhead, storage_bytes(f.shape.b) * f.shape.n)));
+  return {ahead, ahead};
+}
+
 PacksB choosePacking(const ProductFacts& f, const GemmPlan& plan) {
   if (plan.usesTiles()) return PacksB::always;
   const Layout& layout = std::get<Layout>(plan.layout);
@@ -122,9 +129,12 @@ ProductPlan planSkinny(ProductPlan plan, Strategy strategy, const ProductFacts& 
   plan.prefetch = choosePrefetch(to.shape, to.parts, p);
   plan.widensA = (to.shape.a == DType::bf16 || to.shape.a == DType::f16) && !plan.bf16Pairs;
   if (plan.widensA) to.shape.a = DType::f32;
-  to.rowsFollow = facts.rowBytesOfB == storage_bytes(to.shape.b) * to.shape.n;
   if (strategy == Strategy::gemvDot) plan.division = planGemvDot(to, p);
-  if (strategy == Strategy::gemvAxpy) plan.division = planGemvAxpy(to, p);
+  if (strategy == Strategy::gemvAxpy) {
+    const GemvAxpyPlan axpy = planGemvAxpy(to, p);
+    if (axpy.consecutiveRowsOfB > 1) plan.prefetch = prefetchRows(to, axpy.consecutiveRowsOfB * (to.bf16Pairs ? 2 : 1));
+    plan.division = axpy;
+  }
   if (strategy == Strategy::skinnyTiles) {
     const SkinnyTilesPlan tiles = planSkinnyTiles(to, p);
     if (plan.streams > 1) plan.streams = tiles.streams;

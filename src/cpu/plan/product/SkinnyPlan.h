@@ -17,9 +17,8 @@ constexpr int64_t kSlowRows = 4;
 /// says f32.
 struct SkinnyFacts {
   GemmShape shape;
-  int64_t parts = 1;        ///< number of equal parts of B: its blocks, or streams of one block
-  bool bf16Pairs = false;   ///< one instruction multiplies two bf16 of successive k
-  bool rowsFollow = false;  ///< B's rows are known to follow each other without gaps
+  int64_t parts = 1;       ///< number of equal parts of B: its blocks, or streams of one block
+  bool bf16Pairs = false;  ///< one instruction multiplies two bf16 of successive k
   int64_t rowsOfPart() const { return (shape.transposedB ? shape.n : shape.k) / parts; }
 };
 
@@ -54,21 +53,21 @@ struct DotTilesPlan {
 
 /// Sums of rows of B, each multiplied by an element of A: registers hold successive columns.
 struct GemvAxpyPlan {
-  bool sumsInRegisters = false;  ///< sums stay in registers for all rows of B; else they are added to C in L1
-  int64_t rowsOfB = 1;           ///< rows of B, of different parts, that are added together
-  int64_t passColumns = 0;       ///< columns that one pass of the loop adds
-  int64_t cachedColumns = 0;     ///< columns for which all rows of C stay in L1; a multiple of `passColumns`
+  bool sumsInRegisters = false;    ///< sums stay in registers for all rows of B; else they are added to C in L1
+  int64_t rowsOfB = 1;             ///< at most this many parts of B are added together
+  int64_t consecutiveRowsOfB = 1;  ///< adjacent rows of each of these parts, or adjacent pairs of rows
+  int64_t passColumns = 0;         ///< columns that one pass of the loop adds
+  int64_t cachedColumns = 0;       ///< columns for which all rows of C stay in L1; a multiple of `passColumns`
   bool operator==(const GemvAxpyPlan&) const = default;
 };
 
-/// Groups of rows of B stay in L1 while they are added to all tiles of C, which are in registers meanwhile.
+/// Groups of rows of B stay in L2 while they are added to all tiles of C, which are in registers meanwhile.
 struct SkinnyTilesPlan {
   int64_t tileRows = 1, tileColumns = 1;
-  int64_t streams = 1;             ///< blocks, or streams, that have rows in a group; divides their number
-  int64_t groupRows = 1;           ///< rows of each of them in a group
-  int64_t panelColumns = 1;        ///< columns of B for which a group fits L1; n: rows are not cut
-  int64_t prefetchedRows = 0;      ///< prefetch distance in each of them, in rows of B
-  bool prefetchesInOrder = false;  ///< B is one contiguous panel: lines are prefetched in the order of memory
+  int64_t streams = 1;         ///< blocks, or streams, that have rows in a group; divides their number
+  int64_t groupRows = 1;       ///< rows of each of them in a group
+  int64_t panelColumns = 1;    ///< columns of B for which a group fits L2; n: rows are not cut
+  int64_t prefetchedRows = 0;  ///< prefetch distance in each of them, in rows of B
   bool operator==(const SkinnyTilesPlan&) const = default;
 };
 

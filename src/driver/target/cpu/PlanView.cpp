@@ -93,13 +93,16 @@ Json divisionJson(const cpu::DotTilesPlan& p) {
 Json divisionJson(const cpu::GemvAxpyPlan& p) {
   return {{"sums_in_registers", p.sumsInRegisters},
           {"rows_of_b", p.rowsOfB},
+          {"consecutive_rows_of_b", p.consecutiveRowsOfB},
           {"pass_columns", p.passColumns},
           {"cached_columns", p.cachedColumns}};
 }
 Json divisionJson(const cpu::SkinnyTilesPlan& p) {
-  return {{"tile", {p.tileRows, p.tileColumns}}, {"streams", p.streams},
-          {"group_rows", p.groupRows},           {"panel_columns", p.panelColumns},
-          {"prefetched_rows", p.prefetchedRows}, {"prefetches_in_order", p.prefetchesInOrder}};
+  return {{"tile", {p.tileRows, p.tileColumns}},
+          {"streams", p.streams},
+          {"group_rows", p.groupRows},
+          {"panel_columns", p.panelColumns},
+          {"prefetched_rows", p.prefetchedRows}};
 }
 Json divisionJson(const cpu::PackedPlan&) { return nullptr; }
 

@@ -78,7 +78,7 @@ TEST(ProductPlan, AMatrixThatIsRoundedIsReadOnce) {
   rounded.roundsB = true;
   EXPECT_EQ(strategyOf({.shape = rounded}), Strategy::skinnyTiles);
   EXPECT_EQ(text(planOf({.shape = rounded})),
-            "4x128x64 f32·f32→f32: skinny GEMM, B rounded to bf16, tile 8x32, groups of 16 rows of 128 columns");
+            "4x128x64 f32·f32→f32: skinny GEMM, B rounded to bf16, tile 8x32, groups of 64 rows of 128 columns");
   rounded.m = 2;
   EXPECT_EQ(strategyOf({.shape = rounded}), Strategy::gemvAxpy);
 }

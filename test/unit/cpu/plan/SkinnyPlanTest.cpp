@@ -88,16 +88,20 @@ TEST(SkinnyPlan, AxpyKeepsAllRowsOfCInHalfOfL1) {
     EXPECT_GT((plan.cachedColumns + plan.passColumns) * m * 4, wide().l1Bytes / 2) << "no more fit";
   }
   EXPECT_EQ(planGemvAxpy(facts(1, 4096, 512, false), wide()).rowsOfB, 4);
+  EXPECT_EQ(planGemvAxpy(facts(1, 4096, 512, false), wide()).consecutiveRowsOfB, 4);
+  EXPECT_EQ(planGemvAxpy(facts(1, 4096, 512, false, 4), wide()).consecutiveRowsOfB, 1) << "one of each of four parts";
+  EXPECT_EQ(planGemvAxpy(facts(1, 128, 512, false), wide()).consecutiveRowsOfB, 1) << "sums stay in registers";
   EXPECT_EQ(planGemvAxpy(facts(3, 4096, 512, false), narrow()).rowsOfB, 2) << "6 of 16 registers hold elements of A";
 }
 
 TEST(SkinnyPlan, TilesCutLongRowsIntoPanels) {
-  const SkinnyTilesPlan shortRows = planSkinnyTiles(facts(8, 128, 4096, false), wide());
-  EXPECT_EQ(shortRows.panelColumns, 128);
-  EXPECT_EQ(shortRows.groupRows, 16) << "16 rows of 512 bytes are a quarter of L1";
-  const SkinnyTilesPlan longRows = planSkinnyTiles(facts(8, 129, 4096, false), wide());
-  EXPECT_EQ(longRows.groupRows, 4);
-  EXPECT_EQ(longRows.panelColumns, 256) << "4 rows of 1 KiB are an eighth of L1";
+  const SkinnyTilesPlan shortRows = planSkinnyTiles(facts(8, 512, 4096, false), wide());
+  EXPECT_EQ(shortRows.panelColumns, 512);
+  EXPECT_EQ(shortRows.groupRows, 64);
+  EXPECT_EQ(shortRows.prefetchedRows, 64) << "the next group, while one is multiplied";
+  const SkinnyTilesPlan longRows = planSkinnyTiles(facts(8, 520, 4096, false), wide());
+  EXPECT_EQ(longRows.groupRows, 64);
+  EXPECT_EQ(longRows.panelColumns, 512) << "64 rows of 2 KiB are an eighth of L2";
   EXPECT_EQ(longRows.tileRows, 8);
   EXPECT_EQ(planSkinnyTiles(facts(8, 128, 4096, false), narrow()).tileRows, 4);
 }
@@ -107,20 +111,11 @@ TEST(SkinnyPlan, TilesHaveRowsOfSeveralStreamsIfTheProcessorReadsThemFaster) {
   p.prefetchStreams = 4;
   const SkinnyTilesPlan four = planSkinnyTiles(facts(8, 128, 4096, false, 4), p);
   EXPECT_EQ(four.streams, 4);
-  EXPECT_EQ(four.groupRows, 4) << "together as many as of one stream";
-  EXPECT_EQ(four.prefetchedRows, 12);
+  EXPECT_EQ(four.groupRows, 16) << "together as many as of one stream";
+  EXPECT_EQ(four.prefetchedRows, 16);
   EXPECT_EQ(planSkinnyTiles(facts(8, 128, 4096, false, 6), p).streams, 2) << "divides the number of blocks";
   EXPECT_EQ(planSkinnyTiles(facts(8, 128, 4096, false, 4), wide()).streams, 1);
-  EXPECT_EQ(planSkinnyTiles(facts(8, 129, 4096, false, 4), p).streams, 1) << "panels of long rows";
-}
-
-TEST(SkinnyPlan, TilesPrefetchInTheOrderOfMemoryIfRowsFollowEachOther) {
-  SkinnyFacts f = facts(8, 128, 4096, false);
-  EXPECT_FALSE(planSkinnyTiles(f, wide()).prefetchesInOrder);
-  f.rowsFollow = true;
-  EXPECT_TRUE(planSkinnyTiles(f, wide()).prefetchesInOrder);
-  f.shape.n = 4096;
-  EXPECT_FALSE(planSkinnyTiles(f, wide()).prefetchesInOrder) << "panels are narrower than rows";
+  EXPECT_EQ(planSkinnyTiles(facts(8, 129, 4096, false, 4), p).streams, 1) << "long rows";
 }
 
 }  // namespace
