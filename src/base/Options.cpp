@@ -95,10 +95,10 @@ const std::vector<OptionRow>& rows() {
       {"timeout-seconds",
        cases,
        &Options::timeoutSeconds,
-       "time after which a case or checked module counts as crashed; for a run, no limit unless given; of time, report "
-       "and tune, the limit of the model of each kernel",
+       "time after which a case or checked module counts as crashed, and the limit of the run of show and of the model of "
+       "each kernel in time, report and tune (0: 60); the limit of a run (0: none)",
        {},
-       1,
+       0,
        86'400},
       {"child-memory-mib",
        cases,

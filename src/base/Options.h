@@ -43,7 +43,7 @@ struct Options {
   // Many cases.
   std::string corpus;
   int64_t jobs = 0;
-  int64_t timeoutSeconds = 60;
+  int64_t timeoutSeconds = 0;  ///< 0: not given
   int64_t childMemoryMib = 8192;
   std::string mpi = "auto", net;
   // Compiled kernels.
@@ -52,6 +52,9 @@ struct Options {
   // What is printed.
   bool json = false;
   std::string color = "auto";
+
+  /// The time limit of a case, a checked module or the model of a kernel, which all have one.
+  int64_t caseSeconds() const { return timeoutSeconds > 0 ? timeoutSeconds : 60; }
 };
 
 enum class OptionGroup : uint8_t { run, check, tpu, tune, cases, cache, output };

@@ -43,6 +43,7 @@ ExecuteSettings executeSettings(const Options& options) {
   execute.stepQuantum = options.stepQuantum;
   execute.stepLimit = options.stepLimit;
   execute.memoryLimitBytes = options.memoryLimitMib << 20;
+  execute.timeLimitSeconds = static_cast<double>(options.timeoutSeconds);
   return execute;
 }
 

@@ -187,9 +187,9 @@ def test_warming_goes_on_after_a_module_that_is_refused(cache, tmp_path):
     (["warm", "x", "--jbos", "2"], 2, "error[SM1000]: unknown option '--jbos'\n  help: did you mean --jobs?\n"),
     (["warm", str(CASE), "--cache", "off"], 2, "error[SM1000]: there is no folder for compiled kernels\n"
      "  help: name one: --cache FOLDER, or SMALTI_CACHE\n"),
-    (["warm", str(CASE), "--timeout-seconds", "0"], 2, "error[SM1011]: --timeout-seconds cannot be '0'\n"
-     "  need: a number from 1 to 86400\n  help: timeout-seconds: time after which a case or checked module counts as crashed; for a run, no limit "
-     "unless given; of time, report and tune, the limit of the model of each kernel\n"),
+    (["warm", str(CASE), "--timeout-seconds", "-1"], 2, "error[SM1011]: --timeout-seconds cannot be '-1'\n"
+     "  need: a number from 0 to 86400\n  help: timeout-seconds: time after which a case or checked module counts as crashed, and the limit of the "
+     "run of show and of the model of each kernel in time, report and tune (0: 60); the limit of a run (0: none)\n"),
 ])
 def test_warming_whole_messages(cache, arguments, code, message):
     done = cache(*arguments)

@@ -1,9 +1,13 @@
 """Kernels that do not end, or take more than they may: smalti run says so, objects return it."""
 
+import os
 import subprocess
+import sys
 import time
 
+import numpy as np
 import pytest
+import smalti as package
 
 from console_examples import ROOT
 
@@ -41,6 +45,66 @@ def test_an_endless_loop_ends_in_time(run, target):
     assert done.returncode == 4 and lines[0] == "error[SM9012]: the run timed out"
     assert "  need: at most 1 s" in lines
     assert "  help: raise --timeout-seconds, or lower --step-limit to see where it hangs" in lines
+
+
+LOOPS = """
+module {
+  func.func @loops(%i: i32, %x: memref<8x128xf32, #tpu.memory_space<vmem>>, %o: memref<8x128xf32, #tpu.memory_space<vmem>>)
+      attributes {iteration_bounds = array<i64: 4>, dimension_semantics = [#tpu.dimension_semantics<parallel>],
+                  scalar_prefetch = 0 : i64, scratch_operands = 0 : i64, window_params = [
+                    {transform_indices = @rows, window_bounds = array<i64: 8, 128>},
+                    {transform_indices = @rows, window_bounds = array<i64: 8, 128>}]} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0 : i32
+    %v = vector.load %x[%c0, %c0] : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>
+    %unused = scf.while (%a = %i) : (i32) -> i32 {
+      %more = arith.cmpi sge, %a, %zero : i32
+      scf.condition(%more) %a : i32
+    } do {
+    ^bb0(%a: i32):
+      scf.yield %a : i32
+    }
+    vector.store %v, %o[%c0, %c0] : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>
+    return
+  }
+  func.func @rows(%i: i32) -> (i32, i32) {
+    %zero = arith.constant 0 : i32
+    return %i, %zero : i32, i32
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu", "cuda-host"])
+def test_an_endless_loop_without_users_is_not_dropped(run, tmp_path, target):
+    (tmp_path / "loops.mlir").write_text(LOOPS)
+    done = run("run", "loops.mlir", "--in", "f32[32,128]", "--out-shape", "f32[32,128]", "--step-limit", "1000000",
+               "--target", target)
+    assert done.returncode == 3
+    assert done.stderr.startswith("error[SM4104]: the kernel did not end within the step limit\n  --> loops.mlir:16:7\n")
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu", "cuda-host"])
+@pytest.mark.parametrize("call", ["run", "compile", "check"])
+def test_the_time_limit_is_an_option_of_every_call(call, target):
+    module = package.load(ENDLESS, results=[package.ArrayType(np.dtype(np.int32), (1,))])
+    options = {"timeout_seconds": 1, "step_limit": 0, "target": target}
+    with pytest.raises(package.Error) as caught:
+        module.compile(**options)() if call == "compile" else getattr(module, call)(**options)
+    assert caught.value.code == "SM9012" and caught.value.diagnostic.need == "at most 1 s"
+
+
+def test_the_time_limit_of_the_environment(smalti, tmp_path):
+    program = f"import smalti, numpy as np; smalti.load({ENDLESS!r}, results=[np.zeros(1, np.int32)]).run(target='cpu')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                          env=os.environ | {"SMALTI_TIMEOUT_SECONDS": "1", "SMALTI_STEP_LIMIT": "0",
+                                            "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert "error[SM9012]: the run timed out" in done.stderr and done.returncode == 1
+
+
+def test_what_show_runs_ends_in_time(run):
+    done = run("show", ENDLESS, "--out-shape", "i32[1]", "--stage", "windows", "--step-limit", "0", "--timeout-seconds", "1")
+    assert done.returncode == 4 and done.stderr.startswith("error[SM9012]: the run timed out\n")
 
 
 @pytest.mark.parametrize("json", [[], ["--json"]])

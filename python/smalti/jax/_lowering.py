@@ -160,7 +160,7 @@ def _retarget(op: ir.Operation, module: str, settings: _settings.Settings, devic
 def _patience(settings: _settings.Settings) -> int:
     """The number of seconds for which a device waits for the others."""
     given = dict(settings.options).get("timeout-seconds", os.environ.get("SMALTI_TIMEOUT_SECONDS"))
-    return int(given) if given else 60
+    return int(given or 0) or 60
 
 
 def _with_position(op: ir.Operation, results: Any) -> tuple[ir.Operation, Any]:

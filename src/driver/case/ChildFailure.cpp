@@ -17,7 +17,7 @@ Diagnostic outOfMemory(std::string_view work) {
 }
 
 Diagnostic failureOf(const ChildResult& result, const Options& options, std::string_view work) {
-  if (result.timedOut) return notInTime(work, static_cast<double>(options.timeoutSeconds));
+  if (result.timedOut) return notInTime(work, static_cast<double>(options.caseSeconds()));
   // Without memory the C++ library and LLVM end by SIGABRT, the kernel by SIGKILL.
   if (result.standardError.find("out of memory") != std::string::npos ||
       result.standardError.find("bad_alloc") != std::string::npos)
@@ -31,10 +31,15 @@ Diagnostic failureOf(const ChildResult& result, const Options& options, std::str
           .help = fmt::format("this is a bug in Smalti: please report it with the {}", work)};
 }
 
+Options optionsInChild(Options options) {
+  options.timeoutSeconds = 0;
+  return options;
+}
+
 ChildLimits limitsOf(const Options& options) {
   const Target* target = findTarget(options.target);
   return {.atOnce = options.jobs > 0 ? options.jobs : numProcessors(),
-          .seconds = static_cast<double>(options.timeoutSeconds),
+          .seconds = static_cast<double>(options.caseSeconds()),
           .addressSpaceMib = target && target->reservesAddressSpace ? 0 : options.childMemoryMib};
 }
 

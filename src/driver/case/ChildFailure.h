@@ -15,5 +15,7 @@ Diagnostic outOfMemory(std::string_view work);
 Diagnostic failureOf(const ChildResult&, const Options&, std::string_view work);
 /// The limits for work in child processes.
 ChildLimits limitsOf(const Options&);
+/// The options in such a process: without a time limit, since the parent ends the whole process in time.
+Options optionsInChild(Options);
 
 }  // namespace smalti::driver

@@ -38,7 +38,7 @@ CaseOutcome fromChild(const ChildResult& result, const Options& options) {
   if (result.finished)
     if (auto outcome = outcomeFromText(result.output)) return std::move(*outcome);
   if (const CompileOptions compile = compileOptions(options); isForeignCode(compile))
-    return crashed(foreignCodeFailure(result, compile, static_cast<double>(options.timeoutSeconds), "case"),
+    return crashed(foreignCodeFailure(result, compile, static_cast<double>(options.caseSeconds()), "case"),
                    result.seconds);
   return crashed(failureOf(result, options, "case"), result.seconds);
 }
@@ -88,7 +88,7 @@ std::vector<CaseOutcome> runCases(const std::vector<ConformCase>& cases, const O
       static_cast<int64_t>(cases.size()), limitsFor(options),
       [&](int64_t i) {
         prepareChild(compileOptions(options));
-        return toText(runGuarded(cases[static_cast<size_t>(i)].folder, options));
+        return toText(runGuarded(cases[static_cast<size_t>(i)].folder, optionsInChild(options)));
       },
       [&](int64_t i, const ChildResult& result) {
         outcomes[static_cast<size_t>(i)] = fromChild(result, options);

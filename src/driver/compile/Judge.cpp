@@ -103,7 +103,7 @@ CompilerVerdict crashed(const ChildResult& result, const std::string& chip, cons
     v.diagnostic = {.code = "SM6807",
                     .message = fmt::format("the compiler for {} did not finish in time", chip),
                     .place = {},
-                    .need = fmt::format("at most {} s", options.timeoutSeconds),
+                    .need = fmt::format("at most {} s", options.caseSeconds()),
                     .help = "raise --timeout-seconds, or use a smaller module"};
     return v;
   }

@@ -96,6 +96,20 @@ TEST(CallSettings, AreTheCallsOwn) {
   EXPECT_EQ(pl::Array(call(x)).as<float>()[0], 2);
 }
 
+TEST(CallSettings, LimitTheTime) {
+  const auto endless = pl::pallas_call(
+      [](pl::Ref o) {
+        o[_] = pl::full({8, 128}, 0, pl::i32) +
+               pl::while_loop([](auto i) { return i >= 0; }, [](auto i) { return i; }, pl::Array(pl::program_id(0)));
+      },
+      {.out_shape = pl::ShapeDtype{{8, 128}, pl::i32}, .grid = {1}});
+  for (const char* target : {"interpret", "cpu"}) {
+    const pl::Settings limits = with({{"target", target}, {"step-limit", "0"}, {"timeout-seconds", "1"}});
+    EXPECT_EQ(codeOf([&] { return pl::Array(endless.with(limits)()); }), "SM9012");
+    EXPECT_EQ(codeOf([&] { return endless.with(limits).check(); }), "SM9012");
+  }
+}
+
 TEST(CallSettings, ManyAfterEachOtherCompileOnce) {
   const auto call = times(2, 16);
   const pl::Array x = pl::ones({16, 128});

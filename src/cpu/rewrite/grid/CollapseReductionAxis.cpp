@@ -149,13 +149,19 @@ class Steps {
   llvm::DenseSet<mlir::Value> loaded_;  ///< refs, by the ops before
 };
 
+/// A loop that may never end is an effect: a run must not succeed because nothing uses its results.
+bool mayBeEndless(mlir::Operation& op) {
+  return op.walk([](mlir::scf::WhileOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
+}
+
 }  // namespace
 
 void dropUnused(KernelPackage& package) {
   package.kernelFunction().walk<mlir::WalkOrder::PostOrder, mlir::ReverseIterator>([](mlir::Operation* op) {
     const auto access = wholeAccess(*op);
     const bool pure = op->getNumResults() > 0 && isPure(*op);
-    if ((op->use_empty() && (pure || (access && !access->isStore))) || mlir::isOpTriviallyDead(op)) op->erase();
+    const bool isUnused = (op->use_empty() && (pure || (access && !access->isStore))) || mlir::isOpTriviallyDead(op);
+    if (isUnused && !mayBeEndless(*op)) op->erase();
   });
 }
 

@@ -172,7 +172,7 @@ Result<std::optional<SimulatedTime>> predictTime(const Session& session, const P
   if (!chip) return fail(std::move(chip.error()));
   if (!*chip) return std::optional<SimulatedTime>();
   auto time = driver::timeOf(prepared.program(), **chip, {prepared.inputs.begin(), prepared.inputs.end()},
-                             sim::Assume::nothing, static_cast<double>(session.options.values.timeoutSeconds));
+                             sim::Assume::nothing, static_cast<double>(session.options.values.caseSeconds()));
   return std::optional(SimulatedTime{std::move(**chip), std::move(time)});
 }
 
@@ -194,9 +194,7 @@ int run(const Session& session, const RunArguments& arguments) {
     return session.refuse(ok.error());
   const auto prepared = prepare(arguments.path, arguments.inputs, session.options.values);
   if (!prepared) return session.refuse(prepared.error());
-  auto settings = driver::runSettings(session.options.values, prepared->poison);
-  if (session.isGiven("timeout-seconds"))
-    settings.execute.timeLimitSeconds = static_cast<double>(session.options.values.timeoutSeconds);
+  const auto settings = driver::runSettings(session.options.values, prepared->poison);
   const term::Progress clock;
   const auto outcome = [&] {
     if (driver::isForeignCode(settings.compile))  // forked before this process starts any thread

@@ -174,6 +174,7 @@ int show(const Session& session, const ShowArguments& arguments) {
   if (prepared && (arguments.wants("windows") || arguments.wants("timeline"))) {
     auto settings = driver::runSettings(session.options.values, prepared->poison);
     settings.execute.observers.push_back(&timeline);
+    settings.execute.timeLimitSeconds = static_cast<double>(session.options.values.caseSeconds());
     settings.compile.target = driver::interpretTarget().name;  // only the machine can be watched; no plugin starts here
     term::Ticker ticker("running " + prepared->program().name);
     const auto outcome = driver::runProgram(prepared->program(), prepared->inputs, settings);
@@ -243,6 +244,7 @@ void declareShow(CLI::App& app, Session& session) {
   arguments->inputs.declareGpuParams(app);
   session.addOptions(app,
                      {OptionGroup::run, OptionGroup::check, OptionGroup::tpu, OptionGroup::cache, OptionGroup::output});
+  session.addOption(app, "timeout-seconds");
   app.callback([&session, arguments] { session.action = [&session, arguments] { return show(session, *arguments); }; });
 }
 

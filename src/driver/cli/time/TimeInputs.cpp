@@ -225,7 +225,7 @@ Result<TimeInputs> timeInputsOf(const Session& session, const driver::ModuleOrCa
                                 const TimeInputArguments& arguments) {
   const std::vector<ArrayType> types = driver::argumentTypes(*module.program);
   TimeInputs out;
-  out.timeLimitSeconds = static_cast<double>(session.options.values.timeoutSeconds);
+  out.timeLimitSeconds = static_cast<double>(session.options.values.caseSeconds());
   out.inputs.resize(types.size());
   if (Status ok = takeArrays(module, types, arguments.in, out); !ok) return fail(std::move(ok.error()));
   std::vector<bool> given(types.size());
