@@ -76,6 +76,11 @@ def table(rows):
     return "\n".join([heading()] + [line(group) for group in grouped(rows)])
 
 
+def read_by(workload):
+    """What a workload reads, of those that memory or multiply-adds may limit."""
+    return "weights" if workload.startswith("matmul") else "keys and values"
+
+
 def bounds(rows):
     """Sentences about what the limits of this run permit, where the fraction alone does not show it."""
     best = {(r["workload"], r["threads"]): r for r in rows}
@@ -103,9 +108,9 @@ def bounds(rows):
     for (workload, threads), row in best.items():
         if row.get("flop_limit") and row.get("loop_limit"):
             said.append(f"{workload}, {threads} {'thread' if threads == 1 else 'threads'}: memory delivers "
-                        f"{number(row['loop_limit'])} GB/s of keys and values, and the multiply-adds alone can use "
+                        f"{number(row['loop_limit'])} GB/s of {read_by(workload)}, and the multiply-adds alone can use "
                         f"{number(row['flop_limit'])} GB/s: the lower rate is the limit.")
-    if any(row.get("flop_limit") for row in best.values()):
+    if any(row.get("flop_limit") and read_by(workload) != "weights" for (workload, _), row in best.items()):
         said[-1] += ("\n  (A key and its value have 256 elements; their two products with 8 queries take 4,096 flops: 4 per byte of f32, "
                      "8 of bf16.)")
     near, far = best.get(("softmax 64x1024, in cache", 1)), best.get(("softmax 16384x1024, DRAM", 1))
@@ -148,8 +153,8 @@ def page(rows, command):
            "medians of the valid rounds (without any, of the round with the least interference).",
            "",
            "- limit: the rate of that loop in these rounds: multiply-adds in f32, bf16 or int8 of operands in L1,",
-           "  or memory bandwidth (for paged decoding, read page by page in table order; with 8 queries per key, the rate at",
-           "  which the multiply-adds alone use keys and values, if it is lower); for times, the flops at that rate.",
+           "  or memory bandwidth (for paged decoding, read page by page in table order; with 8 queries per key or 8 rows, the rate",
+           "  at which the multiply-adds alone use what is read, if it is lower); for times, the flops at that rate.",
            "- fraction: Smalti's rate divided by the limit; well above 1 where the arrays stay in a cache and the limit is that of DRAM.",
            "- speed-up: Smalti's rate divided by the peer's (of times: the peer's divided by Smalti's), best peer first.", "",
            "| workload | threads | Smalti | unit | limit | fraction | speed-up over peer | valid rounds |", "|---|---|---|---|---|---|---|---|"]

@@ -37,6 +37,12 @@ def matmuls():
     for n in (256, 1024, 2048):
         yield Row(f"matmul int8 {n}", f"matmul n={n} dtype=int8 {halves(n)}", 2 * n**3, "GOP/s", "int8",
                   ("MKL", "oneDNN", "XLA"), quick=n == 1024, tolerance=0)
+    # Each weight is read once, and multiplied with a few rows: the products of a server that generates tokens.
+    for dtype, size, peers in (("f32", 4, GEMM_PEERS), ("bf16", 2, ("MKL", "oneDNN", "XLA", "PyTorch"))):
+        for m in (1, 8):
+            yield Row(f"matmul {dtype}, {m} x 4096 x 4096", f"matmul m={m} k=4096 n=4096 dtype={dtype}", 4096**2 * size,
+                      "GB/s", "read", peers, quick=(dtype, m) == ("f32", 1), tolerance=1e-3 if dtype == "f32" else 2e-2,
+                      flops=2 * m * 4096**2, flop_limit=("fma" if dtype == "f32" else "bf16|fma") if m > 1 else "")
 
 
 def blocks():

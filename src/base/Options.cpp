@@ -63,9 +63,13 @@ const std::vector<OptionRow>& rows() {
        "instructions that a program runs before it yields to the others",
        {},
        1},
-      {"step-limit", run, &Options::stepLimit,
+      {"step-limit",
+       run,
+       &Options::stepLimit,
        "instructions after which a kernel counts as livelocked (native code: grid steps, loop iterations); 0: no "
-       "limit"},
+       "limit",
+       {},
+       0},
       {"memory-limit-mib",
        run,
        &Options::memoryLimitMib,
@@ -95,7 +99,8 @@ const std::vector<OptionRow>& rows() {
       {"timeout-seconds",
        cases,
        &Options::timeoutSeconds,
-       "time after which a case or checked module counts as crashed, and the limit of the run of show and of the model of "
+       "time after which a case or checked module counts as crashed, and the limit of the run of show and of the model "
+       "of "
        "each kernel in time, report and tune (0: 60); the limit of a run (0: none)",
        {},
        0,
