@@ -136,6 +136,16 @@ def test_a_block_outside_its_array_is_found(run):
     assert (silent.returncode, silent.stderr) == (0, "")
 
 
+def test_a_block_of_an_output_outside_its_array_fails_the_run(run):
+    done = on_both(run, OUTSIDE, "--in", "f32[24,128]", "--out-shape", "f32[16,128]")
+    assert done.returncode == 3 and done.stderr == (
+        "\nfinding[SM4111]: the index map of output 0 gives a block outside the array\n"
+        f"  --> {OUTSIDE}:14:1\n   in kernel 'kernel'\n   in grid step (2)\n"
+        "  need: at least one element of every block inside f32[16,128]\n"
+        "  have: block index (2, 0), elements [16:24, 0:128]\n"
+        "  help: clamp the block index in the index map, or make the grid smaller\n")
+
+
 def test_memory_is_limited(run):
     done = on_both(run, LARGE, "--in", "f32[4096,128]", "--out-shape", "f32[4096,128]", "--memory-limit-mib", "1")
     assert done.returncode == 4 and done.stderr.startswith("error[SM9002]: the memory limit is reached by output 0\n")

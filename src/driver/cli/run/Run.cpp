@@ -180,7 +180,7 @@ Result<std::optional<SimulatedTime>> predictTime(const Session& session, const P
 int reportPart(const Session& session, const driver::RunOutcome& outcome) {
   for (const std::string& line : outcome.log) session.print("  " + printable(line, "\n\t") + "\n");
   for (const machine::Finding& f : outcome.findings) session.note("\n" + session.findingText(f, session.colorErr()));
-  return session.options.values.check && machine::countMistakes(outcome.findings) > 0 ? kRefused : kOk;
+  return machine::countMistakes(outcome.findings) > 0 ? kRefused : kOk;
 }
 
 int run(const Session& session, const RunArguments& arguments) {
@@ -235,7 +235,7 @@ int run(const Session& session, const RunArguments& arguments) {
   if (!session.json())
     for (const machine::Finding& f : outcome->findings) session.note("\n" + session.findingText(f, session.colorErr()));
   if (!compared->passed()) return kWrongResult;
-  return session.options.values.check && machine::countMistakes(outcome->findings) > 0 ? kRefused : kOk;
+  return machine::countMistakes(outcome->findings) > 0 ? kRefused : kOk;
 }
 
 }  // namespace
