@@ -28,33 +28,66 @@ class GemvDotEmitter {
   void emit() {
     if (plan_.holdsA)
       for (int64_t i = 0; i < s_.m; ++i)
-        for (int64_t k = 0; k < s_.k; k += width_) held_.push_back(elementsOfA(i, l_.index(k), maskAt(k)));
-    const auto dotsOfRows = [&](Reg from, int64_t size) {
-      forEachTile(l_, from, size, plan_.consecutiveRowsOfB, [&](Reg j, int64_t count) {
-        forEachBlockGroup(d_, plan_.rowsOfB, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
-          std::vector<RowOfB> rows;
-          for (const BlockOfRows& block : blocks) {
-            Reg column = columnOf(at++, from, j);
-            for (int64_t i = 0; i < count; ++i)
-              rows.push_back({&block, b_.CreateAdd(j, l_.index(i)), b_.CreateAdd(column, l_.index(i))});
-          }
-          for (int64_t i = 0; i < s_.m; i += plan_.rowsOfA) dots(i, std::min(plan_.rowsOfA, s_.m - i), rows, count);
-        });
-      });
-    };
+        for (int64_t k = 0; k < s_.k; k += width_) held_.push_back(elementsOfA(i, {}, l_.index(k), maskAt(k, s_.k)));
+    if (plan_.partOfK > 0) return inPartsOfK();
     const auto blocks = static_cast<int64_t>(d_.b.size());
+    const PartOfK all{.first = l_.index(0), .count = s_.k};
     if (plan_.stagedColumns == 0) {
-      dotsOfRows(l_.index(0), d_.rowsOfBlock());
+      dotsOfRows(l_.index(0), d_.rowsOfBlock(), all);
       return;
     }
     staged_ = l_.allocate(DType::f32, Shape{blocks, s_.m, plan_.stagedColumns});
     forEachTile(l_, l_.index(0), d_.rowsOfBlock(), plan_.stagedColumns, [&](Reg from, int64_t count) {
-      dotsOfRows(from, count);
+      dotsOfRows(from, count, all);
       storeStaged(from, count);
     });
   }
 
  private:
+  struct PartOfK {
+    Reg first = nullptr;
+    int64_t count = 0;
+    bool adds = false;  ///< to the sums of the parts before
+  };
+
+  /// Every part of A stays in L1 while it is multiplied with some rows of B. Parts are contiguous, since rows of A and
+  /// B with a stride of whole pages map to the same sets.
+  void inPartsOfK() {
+    partsOfA_ = l_.allocate(s_.a, Shape{ceilDiv(s_.k, plan_.partOfK), s_.m, plan_.partOfK});
+    const llvm::Align align(static_cast<uint64_t>(storage_bytes(s_.a)));
+    forEachTile(l_, l_.index(0), s_.k, plan_.partOfK, [&](Reg k, int64_t count) {
+      for (int64_t i = 0; i < s_.m; ++i)
+        b_.CreateMemCpy(elementAt(b_, s_.a, partsOfA_->base, inParts(i, k, l_.index(0))), align,
+                        at(d_.a, s_.a, l_.index(i), d_.lda, k), align,
+                        static_cast<uint64_t>(count * storage_bytes(s_.a)));
+    });
+    forEachTile(l_, l_.index(0), d_.rowsOfBlock(), plan_.rowsOfPart, [&](Reg from, int64_t rows) {
+      dotsOfRows(from, rows, {.first = l_.index(0), .count = plan_.partOfK});
+      forEachTile(l_, l_.index(plan_.partOfK), s_.k - plan_.partOfK, plan_.partOfK,
+                  [&](Reg k, int64_t count) { dotsOfRows(from, rows, {.first = k, .count = count, .adds = true}); });
+    });
+  }
+
+  /// The place of A's value k = first + `inPart` in partsOfA_.
+  Reg inParts(int64_t row, Reg first, Reg inPart) {
+    return b_.CreateAdd(b_.CreateMul(first, l_.index(s_.m)), b_.CreateAdd(l_.index(row * plan_.partOfK), inPart));
+  }
+
+  /// `size` rows of each block from row `from` on.
+  void dotsOfRows(Reg from, int64_t size, const PartOfK& part) {
+    forEachTile(l_, from, size, plan_.consecutiveRowsOfB, [&](Reg j, int64_t count) {
+      forEachBlockGroup(d_, plan_.rowsOfB, [&](llvm::ArrayRef<BlockOfRows> blocks, int64_t at) {
+        std::vector<RowOfB> rows;
+        for (const BlockOfRows& block : blocks) {
+          Reg column = columnOf(at++, from, j);
+          for (int64_t i = 0; i < count; ++i)
+            rows.push_back({&block, b_.CreateAdd(j, l_.index(i)), b_.CreateAdd(column, l_.index(i))});
+        }
+        for (int64_t i = 0; i < s_.m; i += plan_.rowsOfA) dots(i, std::min(plan_.rowsOfA, s_.m - i), rows, count, part);
+      });
+    });
+  }
+
   /// The column to which a sum is written: of C, or of the staging memory for some columns of C.
   Reg columnOf(int64_t block, Reg from, Reg j) {
     return staged_ ? b_.CreateAdd(b_.CreateSub(j, from), l_.index(block * s_.m * plan_.stagedColumns))
@@ -93,32 +126,35 @@ class GemvDotEmitter {
 
   /// Vectors in a row of A or B.
   int64_t vectors() const { return ceilDiv(s_.k, width_); }
-  Reg elementsOfA(int64_t row, Reg k, Reg mask) {
-    return loadCoefficients(b_, s_.a, d_.bf16Pairs, at(d_.a, s_.a, l_.index(row), d_.lda, k), lanes_, mask);
+  Reg elementsOfA(int64_t row, const PartOfK& part, Reg inPart, Reg mask) {
+    Reg from = partsOfA_ ? elementAt(b_, s_.a, partsOfA_->base, inParts(row, part.first, inPart))
+                         : at(d_.a, s_.a, l_.index(row), d_.lda, inPart);
+    return loadCoefficients(b_, s_.a, d_.bf16Pairs, from, lanes_, mask);
   }
-  /// The mask of the elements from column k on; null: all are inside.
-  Reg maskAt(int64_t k) {
-    return s_.k - k < width_ ? firstLanes(b_, static_cast<int>(width_), static_cast<int>(s_.k - k)) : nullptr;
+  /// The mask of the elements from value k of `count` on; null: all are inside.
+  Reg maskAt(int64_t k, int64_t count) {
+    return count - k < width_ ? firstLanes(b_, static_cast<int>(width_), static_cast<int>(count - k)) : nullptr;
   }
 
   /// Dot products of some rows of B, in runs of `consecutiveRowsOfB` adjacent rows, with some rows of A.
-  void dots(int64_t first, int64_t rows, llvm::ArrayRef<RowOfB> ofB, int64_t consecutiveRowsOfB) {
+  void dots(int64_t first, int64_t rows, llvm::ArrayRef<RowOfB> ofB, int64_t consecutiveRowsOfB, const PartOfK& ofK) {
     const auto together = static_cast<int64_t>(ofB.size());
     // Independent sums, and whole cache lines per iteration.
     const int64_t chains = GemvDotPlan::chains(rows, together), line = kLineBytes / (width_ * size_);
     const int64_t parts = std::max(chains, line);
-    const int64_t pass = parts * width_, whole = held_.empty() ? s_.k / pass * pass : 0;
+    const int64_t pass = parts * width_, whole = held_.empty() ? ofK.count / pass * pass : 0;
     // Each pass over the rows of B prefetches for some of them, since fill buffers limit how many lines arrive at once.
     const int64_t passesOverA = ceilDiv(s_.m, plan_.rowsOfA);
     Reg zero = llvm::Constant::getNullValue(registerType(b_.getContext(), DType::f32, lanes_));
-    const auto add = [&](Reg k, int64_t part, int64_t row, Values& sums, Reg mask) {
+    const auto add = [&](Reg inPart, int64_t part, int64_t row, Values& sums, Reg mask) {
       const RowOfB& of = ofB[static_cast<size_t>(row)];
+      Reg k = b_.CreateAdd(ofK.first, inPart);
       Reg from = at(of.block->base, s_.b, of.number, d_.ldb, k);
       if (row % passesOverA == first / plan_.rowsOfA && part * width_ * size_ % kLineBytes == 0)
         prefetchUpcoming(l_, d_, *of.block, of.number, from);
       Reg y = loadOfB(b_, s_, d_.bf16Pairs, from, lanes_, mask);
       for (int64_t i = 0; i < rows; ++i) {
-        Reg x = held_.empty() ? elementsOfA(first + i, k, mask)
+        Reg x = held_.empty() ? elementsOfA(first + i, ofK, inPart, mask)
                               : held_[static_cast<size_t>((first + i) * vectors() + part)];
         Reg& sum = sums[static_cast<size_t>((i * together + row) * chains + part % chains)];
         sum = addProducts(b_, x, y, sum);
@@ -132,8 +168,9 @@ class GemvDotEmitter {
             add(b_.CreateAdd(k, l_.index(part * width_)), part, row, now, nullptr);
       return now;
     });
-    for (int64_t k = whole; k < s_.k; k += width_)
-      for (int64_t row = 0; row < together; ++row) add(l_.index(k), (k - whole) / width_, row, sums, maskAt(k));
+    for (int64_t k = whole; k < ofK.count; k += width_)
+      for (int64_t row = 0; row < together; ++row)
+        add(l_.index(k), (k - whole) / width_, row, sums, maskAt(k, ofK.count));
 
     Values totals;
     for (int64_t i = 0; i < together * rows; ++i) {
@@ -147,7 +184,7 @@ class GemvDotEmitter {
         Reg target = targetOf(first + i, ofB[static_cast<size_t>(row)].column);
         Reg sum =
             lanes_ > 1 ? lanesOf(all, static_cast<int>(i * together + row), static_cast<int>(consecutiveRowsOfB)) : all;
-        if (s_.accumulate && !staged_)
+        if (ofK.adds || (s_.accumulate && !staged_))
           sum = b_.CreateFAdd(loadElements(b_, DType::f32, target, static_cast<int>(consecutiveRowsOfB)), sum);
         storeElements(b_, DType::f32, sum, target, static_cast<int>(consecutiveRowsOfB));
       }
@@ -194,10 +231,11 @@ class GemvDotEmitter {
   const GemmShape& s_;
   const GemvDotPlan& plan_;
   const int lanes_;
-  const int64_t width_;         ///< values of k in a register
-  std::optional<View> staged_;  ///< sums that are not in C yet: [block, row of A, stagedColumns]
-  Values held_;                 ///< A, row after row, if it fits
-  const int64_t size_;          ///< bytes of an element of B
+  const int64_t width_;           ///< values of k in a register
+  std::optional<View> partsOfA_;  ///< GemvDotPlan::partOfK: [part, row of A, value of k]
+  std::optional<View> staged_;    ///< sums that are not in C yet: [block, row of A, stagedColumns]
+  Values held_;                   ///< A, row after row, if it fits
+  const int64_t size_;            ///< bytes of an element of B
 };
 
 }  // namespace

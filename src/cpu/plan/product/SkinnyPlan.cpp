@@ -20,6 +20,9 @@ constexpr int64_t kSumsInFlight = 4;
 /// Rows of C are often whole pages apart and then share the sets of L1. If more rows, or parts of rows, are written at
 /// the same time than L1 has ways, sums are staged, a cache line per row, before they are stored to C.
 constexpr int64_t kWays = 8, kStagedColumns = kLineBytes / 4;
+/// Parts of k, so that A occupies at most half of L1: without them, it is read from L2 for every few rows of B. 8 rows
+/// of f32 or bf16 times a B with rows of 8 KiB take 2.3 ms for 32 MiB without, and the time below with them (Zen 4).
+constexpr int64_t kPartsOfL1 = 2, kRowsOfPart = 64;
 /// Vectors of a row that an iteration of GEMV by axpy adds, which bounds the code size.
 constexpr int64_t kPassVectors = 16;
 /// Registers, of 32 and of 16, that sums of GEMV by axpy may occupy; the others hold rows of B and elements of A.
@@ -56,6 +59,11 @@ GemvDotPlan planGemvDot(const SkinnyFacts& f, const Processor& p) {
   // Hardware prefetchers do not follow interleaved lines of several rows, which hurts loops bound by reading.
   plan.consecutiveRowsOfB = s.m < kSlowRows ? 1 : std::max<int64_t>(1, plan.rowsOfB / f.parts);
   if (s.m * f.parts > kWays && f.rowsOfPart() >= 2 * kStagedColumns) plan.stagedColumns = kStagedColumns;
+  const int64_t fits = p.l1Bytes / kPartsOfL1 / (s.m * storage_bytes(s.a));
+  if (s.m >= kSlowRows && s.k > fits && plan.stagedColumns == 0) {
+    plan.partOfK = roundUp(ceilDiv(s.k, ceilDiv(s.k, fits)), kSumsInFlight * plan.width);
+    plan.rowsOfPart = kRowsOfPart;
+  }
   return plan;
 }
 

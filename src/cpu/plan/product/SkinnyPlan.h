@@ -34,6 +34,9 @@ struct GemvDotPlan {
   int64_t rowsOfB = 1;             ///< at most this many parts of B are multiplied together
   int64_t consecutiveRowsOfB = 1;  ///< adjacent rows of each of these parts
   int64_t stagedColumns = 0;       ///< columns of C that are staged before they are stored; 0: stored directly
+  /// Values of k for which all rows of A stay in L1, and the rows of B that are multiplied with these before the next
+  /// values; 0: all.
+  int64_t partOfK = 0, rowsOfPart = 0;
 
   /// The number of independent sums per dot product, when `ofA` rows of A and `ofB` rows of B are multiplied together.
   /// Additions to one sum wait for each other.

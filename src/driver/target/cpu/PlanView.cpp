@@ -85,7 +85,8 @@ Json sizesJson(const Shape& shape) {
 
 Json divisionJson(const cpu::GemvDotPlan& p) {
   return {{"rows_of_a", p.rowsOfA},     {"rows_of_b", p.rowsOfB}, {"consecutive_rows_of_b", p.consecutiveRowsOfB},
-          {"a_in_registers", p.holdsA}, {"lanes", p.lanes},       {"staged_columns", p.stagedColumns}};
+          {"a_in_registers", p.holdsA}, {"lanes", p.lanes},       {"staged_columns", p.stagedColumns},
+          {"part_of_k", p.partOfK}};
 }
 Json divisionJson(const cpu::DotTilesPlan& p) {
   return {{"columns", p.columns}, {"a_in_registers", p.holdsA}, {"prefetches_l1", p.prefetchesL1}};

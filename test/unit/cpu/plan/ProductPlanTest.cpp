@@ -25,6 +25,10 @@ TEST(ProductPlan, FewRowsTimesATransposedMatrixAreDotProducts) {
   EXPECT_EQ(strategyOf({.shape = product(1, 64, 64, true)}), Strategy::gemvDot);
   EXPECT_EQ(strategyOf({.shape = product(kSkinnyRows, 4096, 4096, true)}), Strategy::gemvDot);
   EXPECT_EQ(strategyOf({.shape = product(kSkinnyRows + 1, 4096, 4096, true)}), Strategy::packed);
+  EXPECT_EQ(strategyOf({.shape = product(16, 4096, 4096)}), Strategy::skinnyTiles) << "reads B in place";
+  EXPECT_EQ(strategyOf({.shape = product(17, 4096, 4096)}), Strategy::packed);
+  EXPECT_EQ(strategyOf({.shape = product(16, 256, 512)}), Strategy::packed) << "B fits L2";
+  EXPECT_EQ(strategyOf({.shape = product(16, 4096, 4096), .reusedBlocksOfB = 1}), Strategy::packed);
   GemmShape transposed = product(4, 64, 64, true);
   transposed.transposedA = true;
   EXPECT_EQ(strategyOf({.shape = transposed}), Strategy::packed);
@@ -150,7 +154,8 @@ TEST(ProductPlan, RowsArePrefetchedWhereHardwareDoesNot) {
   };
   EXPECT_EQ(prefetched(1, 1 << 20), (RowPrefetch{2, 0})) << "8 KiB ahead are 2 rows of 4 KiB";
   EXPECT_EQ(prefetched(1, 2 << 20), (RowPrefetch{2, 2})) << "into a large L2";
-  EXPECT_EQ(prefetched(4, 1 << 20), (RowPrefetch{2, 2})) << "several rows are slow to multiply";
+  EXPECT_EQ(prefetched(4, 1 << 20), (RowPrefetch{4, 4}))
+      << "several rows are slow to multiply, and 4 rows are read together";
   p.readStreams = 4;
   EXPECT_EQ(prefetched(1, 2 << 20), RowPrefetch());
 }

@@ -80,6 +80,16 @@ TEST(SkinnyPlan, AxpyKeepsSumsInRegistersUpToALimit) {
   EXPECT_FALSE(inRegisters(2, 4 * 8 + 1, narrow()));
 }
 
+TEST(SkinnyPlan, DotProductsDivideKUntilAFitsHalfOfL1) {
+  const auto part = [](int64_t m, int64_t k) { return planGemvDot(facts(m, 1024, k, true), wide()).partOfK; };
+  EXPECT_EQ(part(8, 512), 0) << "16 KiB of f32";
+  EXPECT_EQ(part(8, 513), 320) << "two parts of whole iterations";
+  EXPECT_EQ(part(8, 4096), 512);
+  EXPECT_EQ(part(4, 1024), 0);
+  EXPECT_EQ(part(4, 4096), 1024);
+  EXPECT_EQ(part(3, 4096), 0) << "memory is slower";
+}
+
 TEST(SkinnyPlan, AxpyKeepsAllRowsOfCInHalfOfL1) {
   for (const int64_t m : {1, 2, 3}) {
     const GemvAxpyPlan plan = planGemvAxpy(facts(m, 1 << 20, 512, false), wide());

@@ -169,15 +169,16 @@ TEST(SkinnyGemm, PrefetchIntoALargeL2) {
     }
 }
 
-/// While several rows are multiplied, hardware does not prefetch far enough ahead.
+/// While several rows are multiplied, or several rows of B are added together, hardware does not prefetch far enough
+/// ahead.
 TEST(SkinnyGemm, SeveralRowsArePrefetchedOnAnyProcessor) {
   for (const bool transposed : {true, false})
     for (const int64_t m : {3, 4}) {
       NativeOptions options;
       options.processor = processorNamed("x86_64-unknown-linux-gnu/znver4").value();
-      auto made = inspectNative(product("f32", m, 256, 4096, transposed).package(), options);
+      auto made = inspectNative(product("f32", m, 1024, 4096, transposed).package(), options);
       ASSERT_TRUE(made) << made.error().str();
-      EXPECT_EQ(made->report.plan->products.at(0).prefetch.withinBlock > 0, m == 4);
+      EXPECT_EQ(made->report.plan->products.at(0).prefetch.withinBlock > 0, m == 4 || !transposed);
     }
 }
 
@@ -224,6 +225,46 @@ TEST(SkinnyGemm, MatricesAreReadInStreams) {
           }
           EXPECT_EQ(made->report.plan->products.at(0).streams, streams);
         }
+}
+
+/// Parts of k, the last of which is shorter, for A whose rows are longer than L1.
+TEST(SkinnyGemm, DotProductsInPartsOfK) {
+  SMALTI_LONG_TEST();
+  for (const char* dtype : {"f32", "bf16"})
+    for (const int64_t m : {4, 7, 8})
+      for (const auto& [k, n] : {std::pair<int64_t, int64_t>{4096, 130}, {2310, 67}, {5001, 5}}) {
+        SCOPED_TRACE(fmt::format("{} {}x{}x{}", dtype, m, n, k));
+        const TextKernel kernel = product(dtype, m, n, k, true);
+        same(kernel, {smallNumbers(dtype, {m, k}), smallNumbers(dtype, {n, k})});
+        auto made = inspectNative(kernel.package(), {});
+        ASSERT_TRUE(made) << made.error().str();
+        const ProductPlan& plan = made->report.plan->products.at(0);
+        if (plan.strategy() == Strategy::gemvDot && std::string_view(dtype) == "f32") {
+          EXPECT_GT(std::get<GemvDotPlan>(plan.division).partOfK, 0);
+        }
+      }
+}
+
+/// Rows of B that are added to C together, and rows that remain.
+TEST(SkinnyGemm, SeveralLongRowsAreAddedTogether) {
+  SMALTI_LONG_TEST();
+  for (const char* dtype : {"f32", "bf16"})
+    for (const int64_t m : {1, 2, 3})
+      for (const auto& [k, n] : {std::pair<int64_t, int64_t>{63, 1500}, {130, 1024}, {9, 3001}}) {
+        SCOPED_TRACE(fmt::format("{} {}x{}x{}", dtype, m, n, k));
+        same(product(dtype, m, n, k, false), {smallNumbers(dtype, {m, k}), smallNumbers(dtype, {k, n})});
+      }
+}
+
+/// More rows than a tile has, if B is too large to be packed for them.
+TEST(SkinnyGemm, TilesOfUpToSixteenRows) {
+  SMALTI_LONG_TEST();
+  for (const char* dtype : {"f32", "bf16"})
+    for (const int64_t m : {9, 13, 16}) {
+      const int64_t k = 1030, n = 1061;
+      SCOPED_TRACE(fmt::format("{} {}x{}x{}", dtype, m, n, k));
+      same(product(dtype, m, n, k, false), {smallNumbers(dtype, {m, k}), smallNumbers(dtype, {k, n})});
+    }
 }
 
 /// Groups of rows of several streams, with rows that remain in each.
