@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Lasting.h"
 #include "base/Text.h"
 
 namespace smalti {
@@ -14,8 +15,8 @@ namespace {
 
 using enum OptionGroup;
 
-const std::vector<OptionRow>& rows() {
-  static const std::vector<OptionRow> kRows{
+std::vector<OptionRow> makeRows() {
+  return {
       {"target", run, &Options::target, "what runs the kernels (smalti env describes each)"},
       {"semantics",
        run,
@@ -128,12 +129,16 @@ const std::vector<OptionRow>& rows() {
        "colours: auto follows the terminal and NO_COLOR",
        {"auto", "always", "never"}},
   };
-  return kRows;
+}
+
+const std::vector<OptionRow>& rows() {
+  static constinit Lasting<const std::vector<OptionRow>> kRows;
+  return kRows.get(makeRows);
 }
 
 std::vector<std::pair<std::string, OptionValues>>& provided() {
-  static std::vector<std::pair<std::string, OptionValues>> all;
-  return all;
+  static constinit Lasting<std::vector<std::pair<std::string, OptionValues>>> all;
+  return all.get();
 }
 
 const OptionValues* findProvided(std::string_view option) {

@@ -3,6 +3,9 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "base/process/Lifetime.h"
+#include "base/process/ThreadLasting.h"
+
 namespace smalti {
 namespace {
 
@@ -10,12 +13,12 @@ namespace {
 std::atomic<uint64_t> gLastSerial{1};
 
 ActiveSettings& ofThisThread() {
-  thread_local ActiveSettings settings = [] {
+  thread_local constinit ThreadLasting<ActiveSettings> settings;
+  return settings.get([] {
     Settings fromEnvironment;
     if (Status ok = fromEnvironment.read_environment(); !ok) return ActiveSettings{1, fail(std::move(ok.error()))};
     return ActiveSettings{1, fromEnvironment.state().options.values};
-  }();
-  return settings;
+  });
 }
 
 }  // namespace
@@ -29,6 +32,7 @@ Settings& Settings::operator=(const Settings& other) {
 }
 
 Status Settings::set(std::string_view option, std::string_view value) {
+  if (Status ok = checkNotEnding(); !ok) return ok;
   const OptionRow* row = findOption(option);
   if (!row)
     return fail({.code = "SM1011",
@@ -39,11 +43,14 @@ Status Settings::set(std::string_view option, std::string_view value) {
 }
 
 Status Settings::read_environment() {
+  if (Status ok = checkNotEnding(); !ok) return ok;
   return state_->options.readEnvironment([](const char* name) { return std::getenv(name); });
 }
 
 ActiveSettings activate(const Settings& settings) { return {++gLastSerial, settings.state().options.values}; }
 const ActiveSettings& activeSettings() { return ofThisThread(); }
-void use_settings(const Settings& settings) { ofThisThread() = activate(settings); }
+void use_settings(const Settings& settings) {
+  if (!isEnding()) ofThisThread() = activate(settings);
+}
 
 }  // namespace smalti

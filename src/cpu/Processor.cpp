@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Lasting.h"
 #include "cpu/jit/Targets.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -97,8 +98,8 @@ Processor detectHost() {
 bool Processor::isX86() const { return llvm::Triple(triple).isX86(); }
 
 const Processor& hostProcessor() {
-  static const Processor host = detectHost();
-  return host;
+  static constinit Lasting<const Processor> host;
+  return host.get(detectHost);
 }
 
 Result<Processor> processorNamed(std::string_view name) {

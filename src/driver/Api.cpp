@@ -27,6 +27,13 @@ auto guardedCall(F&& work) -> decltype(work()) {
   return guarded(std::forward<F>(work));
 }
 
+/// The same for UnforkedWork. The check follows the entry: the end of the program refuses this work or waits for it.
+template <class F>
+auto guardedWork(F&& work) -> decltype(work()) {
+  const UnforkedWork unforked;
+  return guardedCall(std::forward<F>(work));
+}
+
 }  // namespace
 
 std::string version() { return versionText(); }
@@ -64,7 +71,7 @@ struct Module::State {
   /// The state of the module for arguments of these types.
   static Result<Shared> with(const Shared& state, std::span<const ArrayType> types) {
     if (state->executables) return state;
-    const std::lock_guard lock(state->specialising);
+    const LockedUnforkedWork lock(state->specialising);
     std::vector<Shared>& kept = state->specialised;
     const auto isFor = [&](const Shared& made) { return std::ranges::equal(made->arguments, types); };
     if (const auto found = std::ranges::find_if(kept, isFor); found != kept.end()) {
@@ -109,8 +116,7 @@ struct Module::State {
 
 Result<Module> Module::load(const std::string& path, std::span<const ArrayType> arguments,
                             std::span<const ArrayType> results) {
-  return guardedCall([&]() -> Result<Module> {
-    const UnforkedWork work;
+  return guardedWork([&]() -> Result<Module> {
     auto state = State::make(driver::loadModuleOrCase(path), arguments, results);
     if (!state) return fail(state.error());
     Module module;
@@ -121,8 +127,7 @@ Result<Module> Module::load(const std::string& path, std::span<const ArrayType> 
 
 Result<Module> Module::parse(std::string_view content, const std::string& name, std::span<const ArrayType> arguments,
                              std::span<const ArrayType> results) {
-  return guardedCall([&]() -> Result<Module> {
-    const UnforkedWork work;
+  return guardedWork([&]() -> Result<Module> {
     auto parsed = driver::parseModule(content, name).map([](driver::LoadedModule&& module) {
       return driver::ModuleOrCase{std::move(module), {}};
     });
@@ -137,8 +142,7 @@ Result<Module> Module::parse(std::string_view content, const std::string& name, 
 bool Module::has_symbolic_shapes() const { return !state_->executables; }
 
 Result<Module> Module::with_arguments(std::span<const ArrayType> arguments) const {
-  return guardedCall([&]() -> Result<Module> {
-    const UnforkedWork work;
+  return guardedWork([&]() -> Result<Module> {
     auto state = State::with(state_, arguments);
     if (!state) return fail(state.error());
     Module module;
@@ -165,7 +169,7 @@ Result<RunReport> Module::run(std::span<const Array> arguments, const Settings& 
 }
 
 Result<std::vector<Finding>> Module::refusals(const Settings& settings) const {
-  return guardedCall([&]() -> Result<std::vector<Finding>> {
+  return guardedWork([&]() -> Result<std::vector<Finding>> {
     const std::string& chips = settings.state().options.values.chip;
     std::vector<Finding> refusals;
     if (chips.empty()) return refusals;
@@ -181,7 +185,7 @@ Result<std::vector<Finding>> Module::refusals(const Settings& settings) const {
 }
 
 Result<RunReport> Module::check(std::span<const Array> arguments, const Settings& settings) const {
-  auto state = guardedCall([&] { return State::with(state_, arguments); });
+  auto state = guardedWork([&] { return State::with(state_, arguments); });
   if (!state) return fail(std::move(state.error()));
   Module module;
   module.state_ = std::move(*state);
@@ -213,7 +217,7 @@ Result<std::vector<Array>> Module::expected_results() const {
 }
 
 Result<std::string> Module::export_stablehlo(int bytecodeVersion) const {
-  return guardedCall([&]() -> Result<std::string> {
+  return guardedWork([&]() -> Result<std::string> {
     if (Status ok = driver::requireShapes(*state_->module); !ok) return fail(ok.error());
     const auto alone = state_->executables->alone();
     return interop::exportStableHlo(state_->program(), bytecodeVersion);

@@ -1,4 +1,5 @@
 // The services of the driver for the language: targets, options, exporters (lang/call/Backend.h).
+#include "base/Lasting.h"
 #include "driver/RunSettings.h"
 #include "driver/program/Executables.h"
 #include "interop/Interop.h"
@@ -44,8 +45,8 @@ class DriverBackend : public lang::Backend {
 }  // namespace
 
 bool detail::register_backend() {
-  static const DriverBackend backend;
-  lang::setBackend(backend);
+  static constinit Lasting<const DriverBackend> backend;
+  lang::setBackend(backend.get());
   return true;
 }
 

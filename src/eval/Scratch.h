@@ -6,6 +6,8 @@
 #include <memory>
 #include <new>
 
+#include "base/process/ThreadLasting.h"
+
 namespace smalti::eval {
 
 /// A grow-only block. Contents are lost when it grows.
@@ -32,6 +34,19 @@ class Scratch {
   }
   std::unique_ptr<std::byte, Free> block_;
   int64_t capacity_ = 0;
+};
+
+/// That of a thread, to be declared `static thread_local constinit`.
+class ThreadScratch {
+ public:
+  template <class T>
+  T* get(int64_t n) {
+    return scratch_.get().get<T>(n);
+  }
+  operator Scratch&() { return scratch_.get(); }
+
+ private:
+  ThreadLasting<Scratch> scratch_;
 };
 
 }  // namespace smalti::eval

@@ -60,7 +60,7 @@ Product sharedColumns(const ShareWork& share, int64_t rows, int64_t columns, int
     const int64_t bytes = storage_bytes(to.dtype);
     std::atomic<bool> known{true};
     shareInPieces(share, columns, kColumnsOfAPiece, rows * columns * depth / 8, [&](int64_t first, int64_t last) {
-      static thread_local eval::Scratch scratch, accumulators;
+      static thread_local constinit eval::ThreadScratch scratch, accumulators;
       const int64_t count = last - first;
       const Shape shape{rows, count};
       eval::Input ofAcc = acc;

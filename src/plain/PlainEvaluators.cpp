@@ -7,20 +7,23 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
 #include "eval/FloatFormats.h"
 
 namespace smalti::plain {
 
 PlainEvaluator findEvaluator(std::string_view op) {
-  static const auto byName = [] {
-    std::unordered_map<std::string_view, PlainEvaluator> all;
+  using ByName = std::unordered_map<std::string_view, PlainEvaluator>;
+  static constinit Lasting<const ByName> kept;
+  const ByName& byName = kept.get([] {
+    ByName all;
     for (const auto table :
          {elementwiseEvaluators(), shapeEvaluators(), contractEvaluators(), indexedEvaluators(), sortEvaluators(),
           windowEvaluators(), convolutionEvaluators(), linearEvaluators(), complexEvaluators(), fourierEvaluators(),
           randomEvaluators(), factorEvaluators(), eighEvaluators(), specialFunctionEvaluators()})
       for (const EvaluatorRow& row : table) all.emplace(row.op, row.evaluate);
     return all;
-  }();
+  });
   const auto found = byName.find(op);
   return found == byName.end() ? nullptr : found->second;
 }

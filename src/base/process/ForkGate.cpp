@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "base/memory/BlockMemory.h"
 
@@ -47,7 +48,7 @@ UnforkedWork::UnforkedWork() {
     if (now & kForking) {
       gState.wait(now);
       now = gState.load(std::memory_order_relaxed);
-    } else if (gState.compare_exchange_weak(now, now + 1, std::memory_order_acquire)) {
+    } else if (gState.compare_exchange_weak(now, now + 1)) {
       return;
     }
   }
@@ -56,6 +57,12 @@ UnforkedWork::UnforkedWork() {
 UnforkedWork::~UnforkedWork() {
   if (--tDepth > 0) return;
   if (gState.fetch_sub(1, std::memory_order_release) & kForking) gState.notify_all();
+}
+
+void waitForUnforkedWork(std::chrono::milliseconds most) {
+  const auto end = std::chrono::steady_clock::now() + most;
+  while ((gState.load() & ~kForking) > own() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 }  // namespace smalti

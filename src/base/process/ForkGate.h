@@ -1,6 +1,7 @@
 // fork() while other threads work: the child inherits the locks that they hold, and nothing releases them.
 #pragma once
 
+#include <chrono>
 #include <mutex>
 
 namespace smalti {
@@ -16,6 +17,9 @@ class UnforkedWork {
   UnforkedWork(const UnforkedWork&) = delete;
   UnforkedWork& operator=(const UnforkedWork&) = delete;
 };
+
+/// Waits until no other thread does such work, or the time is over.
+void waitForUnforkedWork(std::chrono::milliseconds);
 
 /// Such work under a lock.
 struct LockedUnforkedWork {

@@ -37,7 +37,7 @@ std::string wordsOf(const std::vector<std::string>& ops) {
 
 /// Undefined symbols of the object that libc does not define.
 std::vector<std::string> foreignSymbols(const std::string& object) {
-  static const std::set<std::string, std::less<>> kLibc{"memcpy", "memset", "memmove", "aligned_alloc", "free"};
+  const std::set<std::string, std::less<>> kLibc{"memcpy", "memset", "memmove", "aligned_alloc", "free"};
   std::vector<std::string> foreign;
   const auto buffer = llvm::MemoryBuffer::getMemBuffer(object, "kernel", false);
   auto file = llvm::object::ObjectFile::createObjectFile(buffer->getMemBufferRef());

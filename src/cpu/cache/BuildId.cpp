@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/Arithmetic.h"
+#include "base/Lasting.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ManagedStatic.h"
 
@@ -58,11 +59,11 @@ std::string buildIdAt(const void* address) {
 }
 
 const std::string& buildId() {
-  static const std::string id = [] {
+  static constinit Lasting<const std::string> id;
+  return id.get([] {
     const std::string own = buildIdAt(reinterpret_cast<const void*>(&buildIdAt));
     return own.empty() ? own : own + " " + buildIdAt(reinterpret_cast<const void*>(&llvm::llvm_shutdown));
-  }();
-  return id;
+  });
 }
 
 }  // namespace smalti::cpu

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/process/ThreadLasting.h"
 #include "cpu/emit/ops/ReadOutside.h"
 #include "cpu/jit/Guard.h"
 #include "cpu/jit/Jit.h"
@@ -49,8 +50,8 @@ struct ThreadsTargetMachine {
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 ThreadsTargetMachine& threadsTargetMachine() {
-  thread_local ThreadsTargetMachine shared;
-  return shared;
+  thread_local constinit ThreadLasting<ThreadsTargetMachine> shared;
+  return shared.get();
 }
 
 llvm::TargetMachine* sharedTargetMachine(const Processor& processor) {

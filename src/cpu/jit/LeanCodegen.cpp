@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/Lasting.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/Pass.h"
 #include "llvm/PassInfo.h"
@@ -91,8 +92,8 @@ class Gate : public llvm::OptPassGate {
 }  // namespace
 
 llvm::OptPassGate& leanGate() {
-  static Gate gate;
-  return gate;
+  static constinit Lasting<Gate> gate;
+  return gate.get();
 }
 
 std::span<const std::string_view> skippedPasses() { return kSkipped; }

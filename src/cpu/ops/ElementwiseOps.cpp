@@ -74,7 +74,7 @@ bool convertsStochastically(mlir::Operation& op, DType in, DType out) {
 bool reducesPrecision(mlir::Operation&, DType in, DType) { return in == DType::f32 || in == DType::bf16; }
 
 const llvm::StringMap<Accepts>& table() {
-  static const llvm::StringMap<Accepts> kTable{
+  static const auto& kTable = *new llvm::StringMap<Accepts>{
       {"arith.addf", floats},
       {"arith.subf", floats},
       {"arith.mulf", floats},

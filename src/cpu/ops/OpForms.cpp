@@ -133,7 +133,7 @@ Reason loop(mlir::Operation& op) {
 
 using Check = Reason (*)(mlir::Operation&);
 const llvm::StringMap<Check>& checks() {
-  static const llvm::StringMap<Check> kChecks{
+  static const auto& kChecks = *new llvm::StringMap<Check>{
       {"memref.alloca", allocation},
       {"memref.load", scalarLoad},
       {"memref.store", scalarStore},

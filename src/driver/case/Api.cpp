@@ -15,8 +15,8 @@ Result<std::vector<std::string>> find_cases(const std::string& folder) {
 
 CaseReport run_case(const std::string& folder, const Settings& settings, const std::atomic<bool>* stop) {
   auto outcome = guarded([&]() -> Result<driver::CaseOutcome> {
+    const UnforkedWork work;  // first: the end of the program refuses this work or waits for it
     if (Status alive = checkAlive(); !alive) return fail(std::move(alive.error()));
-    const UnforkedWork work;
     return driver::runCase(folder, settings.state().options.values, stop);
   });
   if (!outcome) return {.status = "refused", .diagnostic = std::move(outcome.error())};

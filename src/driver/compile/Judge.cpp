@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
 #include "base/io/File.h"
 #include "driver/case/ChildFailure.h"
 #include "driver/case/Children.h"
@@ -37,7 +38,8 @@ CompilerVerdict unusable(Diagnostic d) {
 
 /// Compilers by chip and number of devices, as long as the (child) process lives.
 Result<const pjrt::TpuCompiler*> compilerFor(const std::string& pluginFile, std::string_view chip, int64_t devices) {
-  static std::map<std::pair<std::string, int64_t>, pjrt::TpuCompiler> compilers;
+  static constinit Lasting<std::map<std::pair<std::string, int64_t>, pjrt::TpuCompiler>> kept;
+  auto& compilers = kept.get();
   const std::pair key(std::string(chip), devices);
   if (const auto known = compilers.find(key); known != compilers.end()) return &known->second;
   pjrt::setCompileOnlyEnvironment();

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
 #include "base/MpiEntry.h"
 
 namespace smalti::driver {
@@ -64,7 +65,8 @@ Result<Processes*> join() {
 
 Result<Processes*> mpiProcesses(bool needed) {
   static std::mutex mutex;
-  static std::optional<Result<Processes*>> joined;
+  static constinit Lasting<std::optional<Result<Processes*>>> kept;
+  std::optional<Result<Processes*>>& joined = kept.get();
   if (!startedWithOthers()) {
     if (!needed) return nullptr;
     return fail(notThere("a process that was not started by an MPI launcher", "mpirun -n 2 PROGRAM"));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
 #include "base/io/ByteStream.h"
 #include "base/process/StoppedProcess.h"
 #include "driver/processes/LoadMpi.h"
@@ -50,9 +51,13 @@ Result<ProcessGroup*> processGroup(std::string_view mpi, std::string_view net) {
   if (!processes) return fail(std::move(processes.error()));
   if (!*processes) return nullptr;
   // A group for each network: messages of one are not read by the other.
-  static std::mutex mutex;
-  static std::deque<std::pair<Network, std::unique_ptr<ProcessGroup>>> groups;
-  static std::deque<std::unique_ptr<Processes>> slow;
+  struct Groups {
+    std::mutex mutex;
+    std::deque<std::pair<Network, std::unique_ptr<ProcessGroup>>> groups;
+    std::deque<std::unique_ptr<Processes>> slow;
+  };
+  static constinit Lasting<Groups> kept;
+  auto& [mutex, groups, slow] = kept.get();
   const std::lock_guard lock(mutex);
   for (auto& [of, group] : groups)
     if (of == *network) return group.get();

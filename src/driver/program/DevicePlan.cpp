@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/Lasting.h"
 #include "driver/program/EqualValues.h"
 #include "plain/Collectives.h"
 
@@ -82,10 +83,10 @@ Result<CollectivePlan> planCollective(const Function& f, const Op& op, int64_t d
 
 void DevicePlans::add(const Program& program, const Function& f, const std::vector<Op>& ops,
                       const std::vector<bool>& kernels) {
-  static const Coordinates kNone;
+  static constinit Lasting<const Coordinates> kNone;
   for (const Op& op : ops) {
     if (op.name == "manual_computation") {
-      const Coordinates* const none = &kNone;
+      const Coordinates* const none = &kNone.get();
       const auto [at, isNew] = manual_.emplace(&op, planManual(program, f, op, {&none, 1}));
       ManualPlan& plan = at->second;
       const int64_t devices = plan.mesh->numDevices();

@@ -295,7 +295,7 @@ plain::PlainResults ElementwiseGroup::run(std::vector<Array>& arrays, std::span<
   }
   constexpr int64_t kPiece = 16 << 10;  // elements: a multiple of a cache line, and of what a list of kernels runs on
   plain::shareInPieces(share, elements, kPiece, elements * kernels.kernels(), [&](int64_t first, int64_t last) {
-    static thread_local eval::Scratch scratch;
+    static thread_local constinit eval::ThreadScratch scratch;
     for (int64_t at = first; at < last; at += kPiece) {
       if (stop && stop->load(std::memory_order_relaxed)) return;
       kernels.run(arguments, to, at, std::min(at + kPiece, last), scratch);

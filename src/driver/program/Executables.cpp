@@ -5,6 +5,7 @@
 #include "driver/program/BindOnGpu.h"
 #include "driver/program/ProgramRunner.h"
 #include "driver/program/TimeLimit.h"
+#include "ir/Lifetime.h"
 
 namespace smalti::driver {
 namespace {
@@ -123,6 +124,7 @@ size_t Executables::numCompiled() const {
 
 Result<std::shared_ptr<const CompiledProgram>> Executables::compile(const CompileOptions& options) {
   const UnforkedWork work;
+  if (Status alive = checkAlive(); !alive) return fail(std::move(alive.error()));
   const FloatModeScope ieee;  // constants are folded
   if (auto found = find(options)) return found;
   const auto lockOfModules = alone();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
 #include "base/Success.h"
 #include "driver/program/TimeLimit.h"
 
@@ -91,9 +92,9 @@ Result<RunOutcome> ProgramRunner::run(std::vector<Array> arguments) {
       compiled_.group->known.insert(compiled_.identity);
     }
   }
-  static const Coordinates kNowhere;
+  static constinit Lasting<const Coordinates> kNowhere;
   std::vector<DeviceState> whole(1);
-  whole[0].coordinates = &kNowhere;
+  whole[0].coordinates = &kNowhere.get();
   auto results = runFunction(compiled_.main(), std::move(whole), std::move(ofLane));
   if (!results && shared_) shared_->giveUp();
   if (!results) {  // earlier findings may explain it: for example a race that makes results differ

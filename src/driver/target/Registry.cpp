@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Lasting.h"
 #include "base/Options.h"
 #include "driver/target/Target.h"
 #include "driver/target/cpu/Cpu.h"
@@ -16,10 +17,11 @@ namespace smalti::driver {
 namespace {
 
 std::vector<const Target*>& registry() {
-  static std::vector<const Target*> rows{
-      &interpretTarget(), &cpuTarget(), &cudaTarget(), &cudaHostTarget(), &simTarget(), &tpuTarget(),
-  };
-  return rows;
+  using Rows = std::vector<const Target*>;
+  static constinit Lasting<Rows> rows;
+  return rows.get([] {
+    return Rows{&interpretTarget(), &cpuTarget(), &cudaTarget(), &cudaHostTarget(), &simTarget(), &tpuTarget()};
+  });
 }
 
 std::vector<std::string> spellings() {

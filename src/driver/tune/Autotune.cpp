@@ -12,6 +12,7 @@
 #include "base/Text.h"
 #include "driver/tune/Measure.h"
 #include "driver/tune/TunedFile.h"
+#include "lang/call/Work.h"
 #include "lang/trace/SourceLocationScope.h"
 
 namespace smalti {
@@ -43,6 +44,7 @@ struct Made {
 };
 
 TimeSource timeSourceOf(std::string_view target) {
+  lang::requireAlive();
   std::string name(target);
   if (name.empty()) name = unwrap(activeSettings().values).target;
   if (name == "cpu") return {{}, true};

@@ -67,8 +67,7 @@ class Reader {
                         : name == "candidates" ? count(value, e.candidates)
                                                : false;
       if (good) continue;
-      static const std::vector<std::string> kNames{"kernel", "target", "operands",  "candidate",
-                                                   "us",     "by",     "candidates"};
+      const std::vector<std::string> kNames{"kernel", "target", "operands", "candidate", "us", "by", "candidates"};
       if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
         return refuse(key.source(), fmt::format("'{}' is not a key of a tuned entry", name),
                       fmt::format("{}", fmt::join(kNames, ", ")));

@@ -97,7 +97,7 @@ class Convolution {
   /// lhsLayout) windows are null. Positions outside lhs are filled with bytes of `outside`.
   template <class Multiply>
   void run(const std::byte* lhs, int bytes, int outside, Multiply multiply) const {
-    static thread_local Scratch windows;
+    static thread_local constinit ThreadScratch windows;
     const int64_t rowBytes = depth() * bytes;
     const int64_t wanted = std::min(std::max(kMinRows, kWindowBytes / rowBytes), kMaxWindowBytes / rowBytes);
     const int64_t atOnce = std::clamp<int64_t>(wanted, 1, rows_);
@@ -113,7 +113,7 @@ class Convolution {
  private:
   /// What the window of a row sees: [window…, input features].
   void see(const std::byte* lhs, int bytes, int outside, int64_t group, int64_t row, std::byte* to) const {
-    static thread_local Scratch coordinates;
+    static thread_local constinit ThreadScratch coordinates;
     int64_t total = 0;
     for (const int64_t size : window_) total += size;
     int64_t* next = coordinates.get<int64_t>(total);
@@ -172,7 +172,7 @@ const DotDims kPlain{kColumn, kRow, kRow, kColumn, {}, {}};
 
 bool conv(Input lhs, Input rhs, const ConvDims& dims, Input acc, Output out, DotNumerics numerics, bool lhsUnsigned,
           bool rhsUnsigned) {
-  static thread_local Scratch lhsCopy, rhsCopy, accCopy, result;
+  static thread_local constinit ThreadScratch lhsCopy, rhsCopy, accCopy, result;
   const Convolution c(lhs.shape, rhs.shape, out.shape, dims);
   const int lhsBytes = storage_bytes(lhs.dtype), rhsBytes = storage_bytes(rhs.dtype);
   const int accBytes = storage_bytes(acc.dtype), outBytes = storage_bytes(out.dtype);
@@ -196,7 +196,7 @@ bool conv(Input lhs, Input rhs, const ConvDims& dims, Input acc, Output out, Dot
 }
 
 void convMask(Input lhs, Input rhs, const ConvDims& dims, uint8_t* out, Dims outShape) {
-  static thread_local Scratch lhsCopy, rhsCopy, result;
+  static thread_local constinit ThreadScratch lhsCopy, rhsCopy, result;
   const Convolution c(lhs.shape, rhs.shape, outShape, dims);
   const std::byte* elements = lhs.data ? dense(lhs.data, c.lhsLayout(stridesOf(lhs)), 1, lhsCopy) : nullptr;
   const std::byte* weights = rhs.data ? dense(rhs.data, c.rhsLayout(stridesOf(rhs)), 1, rhsCopy) : nullptr;

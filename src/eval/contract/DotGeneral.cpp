@@ -120,7 +120,7 @@ bool dotGeneral(Input lhs, Input rhs, const DotDims& dims, Input acc, Output out
   if (!isFloat && !isInteger && !isF64 && !isI64) return false;
   if (out.elements() == 0) return true;
 
-  static thread_local Scratch lhsCopy, rhsCopy, result;
+  static thread_local constinit ThreadScratch lhsCopy, rhsCopy, result;
   const MatrixForm a = matrixForm(lhs, dims.lhsBatch, dims.lhsFree, dims.lhsContracting, lhsCopy);
   MatrixForm b = matrixForm(rhs, dims.rhsBatch, dims.rhsFree, dims.rhsContracting, rhsCopy);
   if (dims.columns >= 0) {

@@ -60,7 +60,7 @@ class Product {
  private:
   /// Prepares panels of B: in place if possible, otherwise packed, with zeros beyond the last column.
   void placeB(int64_t j0, int64_t p0) {
-    static thread_local Scratch packedB;
+    static thread_local constinit ThreadScratch packedB;
     const Word* direct = b_.reader->direct(b_.part);
     inPlace_ = nullptr;
     const bool reusedLittle = shape_.m <= 2 * kernels_.maxRows;
@@ -81,7 +81,7 @@ class Product {
 
   /// A row of B at a time, converted unless it can be read directly, is dealt out to the panels.
   void packRows(int64_t j0, int64_t p0, const Word* direct) {
-    static thread_local Scratch staging;
+    static thread_local constinit ThreadScratch staging;
     const int64_t padded = (columns_ + panel_ - 1) / panel_ * panel_;
     Word* row = staging.get<Word>(padded);
     std::fill(row + columns_, row + padded, 0);
@@ -100,7 +100,7 @@ class Product {
   }
 
   void packPanel(int64_t j, int64_t n, int64_t p0, Word* to, const Word* direct) {
-    static thread_local Scratch staging;
+    static thread_local constinit ThreadScratch staging;
     const int64_t at = b_.offset + j * b_.outer + p0 * b_.inner;
     if (n < panel_) std::memset(to, 0, depth_ * panel_ * sizeof(Word));
     if (b_.outer == 1) {
@@ -122,7 +122,7 @@ class Product {
   }
 
   BlockOfA blockOfA(int64_t i, int64_t rows, int64_t p0) {
-    static thread_local Scratch packedA;
+    static thread_local constinit ThreadScratch packedA;
     const int64_t at = a_.offset + i * a_.outer + p0 * a_.inner;
     const bool columnMajor = a_.outer == 1 && a_.inner != 1;
     if (const Word* direct = a_.reader->direct(a_.part)) {

@@ -23,7 +23,7 @@ const float* words(const GemmOperand& from, int64_t at, int64_t stride, int64_t 
 bool multiplyVector(const GemmOperand& matrix, const GemmOperand& vector, int64_t n, int64_t k, float* c,
                     bool accumulate) {
   if (matrix.inner != 1 && matrix.outer != 1) return false;
-  static thread_local Scratch vectorScratch, rowScratch;
+  static thread_local constinit ThreadScratch vectorScratch, rowScratch;
   const ContractKernels& kernels = contractKernels();
   const float* x = words(vector, vector.offset, vector.inner, k, vectorScratch.get<Word>(k));
   if (matrix.inner == 1) {

@@ -39,7 +39,7 @@ const uint8_t* definedRows(const uint8_t* mask, Dims shape, Dims batch, Dims fre
 void dotGeneralMask(const uint8_t* lhs, Dims lhsShape, const uint8_t* rhs, Dims rhsShape, const DotDims& dims,
                     uint8_t* out, int64_t outElements) {
   if (outElements == 0) return;
-  static thread_local Scratch lhsScratch, rhsScratch;
+  static thread_local constinit ThreadScratch lhsScratch, rhsScratch;
   const uint8_t* rows = definedRows(lhs, lhsShape, dims.lhsBatch, dims.lhsFree, dims.lhsContracting, lhsScratch);
   const uint8_t* columns = definedRows(rhs, rhsShape, dims.rhsBatch, dims.rhsFree, dims.rhsContracting, rhsScratch);
   if (!rows && !columns) return;

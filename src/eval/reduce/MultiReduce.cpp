@@ -133,7 +133,7 @@ class Reduction {
     const Dims reduced = Dims(layout.reduced).first(std::max(inner, 0));
     const Dims strides = Dims(layout.reducedStrides).first(std::max(inner, 0));
     const int64_t block = std::min(width, kChunk);
-    static thread_local Scratch accumulators;
+    static thread_local constinit ThreadScratch accumulators;
     T* sums = accumulators.get<T>(block * 10);  // sums, sums of some rows, eight widened rows
     int64_t at = 0;
     Odometer<1> kept(Dims(layout.kept).first(outer), {Dims(layout.keptStrides).first(outer)});

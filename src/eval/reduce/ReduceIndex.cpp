@@ -30,7 +30,7 @@ void searchFloats(const Search& s, Widen widen, int32_t* out) {
     }
     return;
   }
-  static thread_local Scratch bestValues;
+  static thread_local constinit ThreadScratch bestValues;
   float* best = bestValues.get<float>(s.inner);
   for (int64_t o = 0; o < s.outer; ++o, out += s.inner) {
     std::copy_n(widen(o * s.n * s.inner, s.inner), s.inner, best);
@@ -58,7 +58,7 @@ void searchEach(const Search& s, const T* values, int32_t* out) {
 }
 
 bool search(const Search& s, const Input& in, int32_t* out) {
-  static thread_local Scratch widened;
+  static thread_local constinit ThreadScratch widened;
   const int bytes = storage_bytes(in.dtype);
   if (is_float(in.dtype) && bytes < 8) {
     const float* direct = reinterpret_cast<const float*>(in.data);
@@ -100,7 +100,7 @@ bool reduceIndex(bool isMax, Input in, int axis, Output out) {
   if (count == 0) return true;
   const int rank = static_cast<int>(in.shape.size());
   const Search s{isMax, productOf(in.shape, 0, axis), in.shape[axis], productOf(in.shape, axis + 1, rank)};
-  static thread_local Scratch results;
+  static thread_local constinit ThreadScratch results;
   const bool isWide = bit_width(out.dtype) == 32;
   int32_t* indices = isWide ? reinterpret_cast<int32_t*>(out.data) : results.get<int32_t>(count);
   if (in.splat || s.n == 0)

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
+
 namespace smalti::gpu {
 namespace {
 
@@ -113,7 +115,8 @@ Result<const CudaDriver*> CudaDriver::open() {
     Result<CudaDriver> driver = load(kLibrary);
     pid_t by = ::getpid();
   };
-  static const Opened opened;
+  static constinit Lasting<const Opened> kept;
+  const Opened& opened = kept.get();
   if (!opened.driver) return fail(opened.driver.error());
   if (opened.by != ::getpid())
     return fail(missing("the parent process was already using the GPU, so that a forked child cannot"));

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
+
 namespace smalti::gpu {
 namespace {
 
@@ -19,7 +21,8 @@ struct Retained {
 }  // namespace
 
 Result<CudaGpu> CudaGpu::open(const CudaDriver& driver, int number) {
-  static Retained retained;
+  static constinit Lasting<Retained> kept;
+  Retained& retained = kept.get();
   if (number < 0 || number >= driver.devices())
     return fail({.code = "SM7205",
                  .message = fmt::format("there is no GPU number {}", number),

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/process/ThreadLasting.h"
 #include "eval/FloatFormats.h"
 #include "gpu/device/Primitives.h"
 
@@ -62,7 +63,7 @@ class Stacks {
   std::vector<void*> stacks_;
   size_t bytes_ = 0;
 };
-thread_local Stacks stacks;
+thread_local constinit ThreadLasting<Stacks> stacks;
 
 enum class FibreState : uint8_t { ready, atBarrier, atShuffle, atMbarrier, looking, done };
 
@@ -218,11 +219,11 @@ bool Block::resume(int32_t thread) {
   current_ = thread;
   Fibre& f = fibre();
   if (!f.begun) {
-    void* stack = stacks.at(static_cast<size_t>(thread));
+    void* stack = stacks.get().at(static_cast<size_t>(thread));
     if (!stack) return false;
     getcontext(&f.context);
     f.context.uc_stack.ss_sp = stack;
-    f.context.uc_stack.ss_size = stacks.bytes();
+    f.context.uc_stack.ss_size = stacks.get().bytes();
     f.context.uc_link = nullptr;
     makecontext(&f.context, enter, 0);
   }
@@ -371,7 +372,7 @@ std::optional<std::string> Block::run() {
 
 std::optional<std::string> runBlock(const BlockLaunch& launch, const std::function<void()>& body) {
   const auto block = std::make_unique<Block>(launch, body);
-  stacks.make(kStackBytes + static_cast<size_t>(launch.frameBytes));
+  stacks.get().make(kStackBytes + static_cast<size_t>(launch.frameBytes));
   Block* const outer = running;
   running = block.get();
   auto trouble = block->run();

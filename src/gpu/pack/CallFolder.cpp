@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/io/File.h"
+#include "base/process/ThreadLasting.h"
 
 namespace smalti::gpu {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 /// The number of calls in the process.
 std::atomic<int> calls{0};
 /// The folder of the current call of this thread.
-thread_local std::string current;
+thread_local constinit ThreadLasting<std::string> currentFolder;
 
 Status writeMemory(const std::string& path, const void* memory, int64_t bytes) {
   return writeFile(path, {std::string_view(static_cast<const char*>(memory), static_cast<size_t>(bytes))});
@@ -42,6 +43,7 @@ Result<std::shared_ptr<CallFolders>> CallFolders::make(const KernelPackage& pack
 }
 
 Status CallFolders::before(const WatchedCall& call) {
+  std::string& current = currentFolder.get();
   current = fmt::format("{}/{:04}-{}", folder_, calls++, name_);
   std::error_code error;
   std::filesystem::create_directories(current, error);
@@ -78,8 +80,8 @@ Status CallFolders::before(const WatchedCall& call) {
 
 Status CallFolders::after(const WatchedCall& call) {
   for (size_t i = 0; i < call.resultBytes.size(); ++i)
-    if (Status ok = writeMemory(fmt::format("{}/result{}.bin", current, i), call.pointers[call.operandBytes.size() + i],
-                                call.resultBytes[i]);
+    if (Status ok = writeMemory(fmt::format("{}/result{}.bin", currentFolder.get(), i),
+                                call.pointers[call.operandBytes.size() + i], call.resultBytes[i]);
         !ok)
       return ok;
   return {};

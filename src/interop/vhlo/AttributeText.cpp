@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Lasting.h"
 #include "interop/Limits.h"
 #include "interop/stablehlo/Syntax.h"
 
@@ -126,15 +127,21 @@ std::string hex(std::string_view bytes) {
 
 }  // namespace
 
+namespace {
+const std::string& nothing() {
+  static constinit Lasting<const std::string> text;
+  return text.get();
+}
+}  // namespace
+
 template <class Make>
 const std::string& AttributeText::once(Slot& slot, uint64_t offset, Make&& make) {
-  static const std::string kNothing;
   if (slot.known) return slot.text;
-  if (!state_.ok()) return kNothing;
+  if (!state_.ok()) return nothing();
   if (slot.open || depth_ >= kMaxDepth) {
     state_.fail(slot.open ? "SM2101" : "SM2106", offset,
                 slot.open ? "an attribute or type holds itself" : "attributes or types are nested too deeply");
-    return kNothing;
+    return nothing();
   }
   slot.open = true;
   ++depth_;
@@ -145,7 +152,7 @@ const std::string& AttributeText::once(Slot& slot, uint64_t offset, Make&& make)
   if (bytes_ > limits::kMaxTextBytes)
     state_.fail("SM2106", offset, "attributes and types are too large",
                 fmt::format("{} bytes as text", limits::kMaxTextBytes));
-  if (!state_.ok()) return kNothing;
+  if (!state_.ok()) return nothing();
   slot.text = std::move(text);
   slot.known = true;
   return slot.text;
@@ -203,14 +210,12 @@ std::string AttributeText::dialectText(const bytecode::Entry& e, char sigil) {
 
 const std::string& AttributeText::attributePart(Cursor& c) {
   const uint32_t index = c.index("an attribute", model_.attributes.size());
-  static const std::string kNothing;
-  return c.ok() ? attribute(index) : kNothing;
+  return c.ok() ? attribute(index) : nothing();
 }
 
 const std::string& AttributeText::typePart(Cursor& c) {
   const uint32_t index = c.index("a type", model_.types.size());
-  static const std::string kNothing;
-  return c.ok() ? type(index) : kNothing;
+  return c.ok() ? type(index) : nothing();
 }
 
 std::string AttributeText::list(Cursor& c, const char* what) {

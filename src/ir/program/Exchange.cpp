@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
+
 namespace smalti {
 namespace {
 
@@ -162,11 +164,11 @@ Result<Exchange> exchangeOf(const TypedOp& op, int64_t devices) {
 }
 
 const DeviceMesh& meshOf(const Program& program, const Op& op) {
-  static const DeviceMesh kNone;
+  static constinit Lasting<const DeviceMesh> kNone;
   for (const char* key : {"in_shardings", "out_shardings"})
     for (const Sharding& s : std::get<std::vector<Sharding>>(*op.find(key)))
       if (const DeviceMesh* mesh = program.findMesh(s.mesh)) return *mesh;
-  return program.meshes.empty() ? kNone : program.meshes.front();
+  return program.meshes.empty() ? kNone.get() : program.meshes.front();
 }
 
 }  // namespace smalti

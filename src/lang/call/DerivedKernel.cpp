@@ -1,9 +1,9 @@
 #include "lang/call/DerivedKernel.h"
 
 #include "base/Settings.h"
-#include "ir/Lifetime.h"
 #include "lang/call/Backend.h"
 #include "lang/call/Report.h"
+#include "lang/call/Work.h"
 #include "lang/lower/Lower.h"
 #include "lang/trace/HasValue.h"
 #include "lang/trace/SourceLocationScope.h"
@@ -22,7 +22,7 @@ struct DerivedKernels::Made {
   std::shared_ptr<const Executable::State> executable;
 
   std::shared_ptr<const Executable::State> compiled(const ActiveSettings& chosen) {
-    const LockedUnforkedWork work(mutex);
+    const LockedWork work(mutex);
     if (executable && settings == chosen.serial) return executable;
     auto made = chosen.values ? compilable->compile(*chosen.values, Purpose::call) : fail(chosen.values.error());
     if (!made) refuse(std::move(made.error()));
@@ -59,7 +59,7 @@ class DerivedKernels::Derived : public CalledKernel {
 
 std::shared_ptr<const CalledKernel> DerivedKernels::get(const CalledKernel& origin, const std::string& key,
                                                         const std::function<TracedKernel()>& make) {
-  const LockedUnforkedWork work(mutex_);
+  const LockedWork work(mutex_);
   std::shared_ptr<Made>& made = made_[key];
   if (!made) {
     auto fresh = std::make_shared<Made>();

@@ -12,13 +12,13 @@
 #include "base/Settings.h"
 #include "base/Source.h"
 #include "base/Text.h"
-#include "ir/Lifetime.h"
 #include "lang/call/Backend.h"
 #include "lang/call/CalledKernel.h"
 #include "lang/call/DerivedKernel.h"
 #include "lang/call/Report.h"
 #include "lang/call/Specs.h"
 #include "lang/call/TraceKernel.h"
+#include "lang/call/Work.h"
 #include "lang/debug/Debug.h"
 #include "lang/devices/MeshAround.h"
 #include "lang/lower/Lower.h"
@@ -31,15 +31,8 @@
 
 namespace smalti {
 
+using lang::requireAlive;
 using lang::SourceLocationScope;
-
-namespace {
-
-void requireAlive() {
-  if (!isAlive()) raise(checkAlive().error());
-}
-
-}  // namespace
 
 struct Lowered::State {
   lang::TracedKernel kernel;
@@ -114,7 +107,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
 
   std::shared_ptr<const Executable::State> executable(std::span<const Operand> operands, const ActiveSettings& settings,
                                                       lang::Purpose purpose) {
-    const UnforkedWork work;
+    const lang::Work work;
     Signature* s = nullptr;
     {
       const std::lock_guard lock(mutex);
@@ -125,7 +118,7 @@ struct PallasCall::State : std::enable_shared_from_this<PallasCall::State> {
   }
   std::shared_ptr<const Executable::State> executable(Signature& s, const ActiveSettings& settings,
                                                       lang::Purpose purpose) {
-    const UnforkedWork work;
+    const lang::Work work;
     {
       const std::lock_guard lock(mutex);
       if (const auto* ready = s.find(settings, purpose)) return *ready;
@@ -411,7 +404,7 @@ std::vector<Array> PallasCall::State::bound(const std::vector<Operand>& given,
   const std::span<const Operand> arrays = this->arrays(given);
   Signature* s = nullptr;
   {
-    const LockedUnforkedWork work(mutex);
+    const lang::LockedWork work(mutex);
     s = &signature(arrays);
   }
   SourceLocationScope place(at);
@@ -480,8 +473,7 @@ std::vector<Array> PallasCall::module_operands(const std::vector<Operand>& opera
 }
 
 Lowered PallasCall::lower_all(const std::vector<Operand>& operands) const {
-  requireAlive();
-  const LockedUnforkedWork work(state_->mutex);
+  const lang::LockedWork work(state_->mutex);
   return Lowered(state_->signature(state_->arrays(operands)).lowered);
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Lasting.h"
 #include "base/Text.h"
 #include "lang/call/Specs.h"
 #include "lang/cost/Cost.h"
@@ -219,8 +220,8 @@ TracedKernel traceKernel(const Kernel& kernel, const Call& given, const Location
     if (!o.windowed) continue;
     const auto& specs = static_cast<int>(i) < k.numInputs ? call.in_specs : call.out_specs;
     const size_t at_i = static_cast<int>(i) < k.numInputs ? i : i - k.numInputs;
-    static const IndexMap kZeros;
-    o.indexMap = traceIndexMap(k, o, specs.empty() ? kZeros : specs[at_i].index_map, names, call.mesh);
+    static constinit Lasting<const IndexMap> kZeros;
+    o.indexMap = traceIndexMap(k, o, specs.empty() ? kZeros.get() : specs[at_i].index_map, names, call.mesh);
   }
 
   Trace trace(fmt::format("kernel '{}'", k.name));

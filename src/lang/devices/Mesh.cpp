@@ -1,4 +1,5 @@
 #include "smalti/mesh.h"
+#include "base/Lasting.h"
 
 #include <algorithm>
 
@@ -16,8 +17,8 @@ constinit thread_local const std::vector<MeshAxis>* tMesh = nullptr;
 }  // namespace
 
 const std::vector<MeshAxis>& meshAround() {
-  static const std::vector<MeshAxis> kNone;
-  return tMesh ? *tMesh : kNone;
+  static constinit Lasting<const std::vector<MeshAxis>> kNone;
+  return tMesh ? *tMesh : kNone.get();
 }
 MeshScope::MeshScope(const std::vector<MeshAxis>& mesh) : before_(std::exchange(tMesh, &mesh)) {}
 MeshScope::~MeshScope() { tMesh = before_; }

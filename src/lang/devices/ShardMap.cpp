@@ -13,6 +13,7 @@
 #include "lang/call/Backend.h"
 #include "lang/call/Report.h"
 #include "lang/call/TraceProgram.h"
+#include "lang/call/Work.h"
 #include "lang/debug/Debug.h"
 #include "lang/devices/MeshAround.h"
 #include "lang/devices/ShardMapRules.h"
@@ -261,7 +262,7 @@ std::shared_ptr<const LoweredShardMap::State> ShardMap::State::lowered(const std
 
 std::shared_ptr<const Executable::State> ShardMap::State::executable(const std::vector<Array>& arrays,
                                                                      lang::Purpose purpose) {
-  const UnforkedWork work;
+  const lang::Work work;
   std::shared_ptr<const LoweredShardMap::State> program;
   {
     const std::lock_guard lock(mutex);
@@ -309,7 +310,7 @@ RunReport ShardMap::check_all(const std::vector<Operand>& operands) const {
 
 LoweredShardMap ShardMap::lower_all(const std::vector<Operand>& operands) const {
   const std::vector<Array> arrays = concrete(operands);
-  const LockedUnforkedWork work(state_->mutex);
+  const lang::LockedWork work(state_->mutex);
   return LoweredShardMap(state_->lowered(arrays));
 }
 
@@ -327,6 +328,7 @@ RunReport ShardMap::State::execute(const std::vector<Operand>& operands, lang::P
 }
 
 Result<std::string> LoweredShardMap::stablehlo(int version) const {
+  if (Status alive = checkAlive(); !alive) return fail(std::move(alive.error()));
   const auto alone = state_->compilable->alone();
   for (const KernelPackage& kernel : state_->program->kernels)
     if (Status ok = tpu::checkLegal(kernel, ""); !ok) {

@@ -1,5 +1,6 @@
 #include "lang/eager/Eager.h"
 
+#include "base/Lasting.h"
 #include "base/process/FloatMode.h"
 #include "lang/call/CalledKernel.h"
 #include "lang/trace/HasValue.h"
@@ -26,8 +27,8 @@ class Eager : public Tracer {
 }  // namespace
 
 Tracer& Tracer::eager() {
-  static Eager& eager = *new Eager;  // destructors of static objects may call ops
-  return eager;
+  static constinit Lasting<Eager> eager;
+  return eager.get();
 }
 
 std::vector<Array> computeNow(const OpRecord& record, std::span<const Array> operands,

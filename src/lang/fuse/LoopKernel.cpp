@@ -1,8 +1,10 @@
 #include "lang/fuse/LoopKernel.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "lang/fuse/FusedKernel.h"
 #include "lang/fuse/Group.h"
@@ -18,9 +20,10 @@ namespace {
 constexpr int64_t kMaxElements = 1 << 16, kMaxMultiplications = 1 << 22;
 
 bool isComputed(const Op& op) {
-  static const std::set<std::string, std::less<>> kMoves{"broadcast_in_dim", "reshape", "transpose", "slice",
-                                                         "concatenate",      "convert"};
-  return isElementwise(op) || !reductionOf(op).empty() || op.name == "dot_general" || kMoves.contains(op.name);
+  static constexpr std::array<std::string_view, 6> kMoves{"broadcast_in_dim", "reshape", "transpose", "slice",
+                                                          "concatenate",      "convert"};
+  return isElementwise(op) || !reductionOf(op).empty() || op.name == "dot_general" ||
+         std::ranges::find(kMoves, op.name) != kMoves.end();
 }
 
 class Loop {

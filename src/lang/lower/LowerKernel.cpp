@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
+#include "base/process/ThreadLasting.h"
 #include "ir/GpuParams.h"
 #include "ir/Tpu.h"
 #include "ir/TpuOpsMemory.h"
@@ -20,8 +21,8 @@ namespace {
 
 /// One context per thread: making one takes milliseconds.
 std::shared_ptr<mlir::MLIRContext> context() {
-  thread_local const std::shared_ptr<mlir::MLIRContext> shared = makeContext();
-  return shared;
+  thread_local constinit ThreadLasting<const std::shared_ptr<mlir::MLIRContext>> shared;
+  return shared.get(makeContext);
 }
 
 std::string symbol(std::string name) {

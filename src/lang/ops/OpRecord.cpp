@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
+
 namespace smalti::lang {
 namespace {
 
@@ -34,8 +36,8 @@ struct OpRegistry {
       }
   }
   static const OpRegistry& get() {
-    static const OpRegistry& registry = *new OpRegistry;  // never destroyed: destructors of static objects may run ops
-    return registry;
+    static constinit Lasting<const OpRegistry> registry;
+    return registry.get();
   }
 };
 

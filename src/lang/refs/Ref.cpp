@@ -1,6 +1,7 @@
 // Refs: reading, writing, slicing (D1–D7). Each is one op of the trace: "get", "swap" (which gives what was there),
 // "ref_slice", "ref_bitcast", "ref_reshape".
 #include "smalti/ref.h"
+#include "base/Lasting.h"
 
 #include <algorithm>
 
@@ -324,8 +325,8 @@ Slice ds(const Operand& start, const Operand& size, int64_t stride) {
 }
 
 const Shape& Ref::shape() const {
-  static const Shape kEmpty;
-  return node_ ? node_->type.shape : kEmpty;
+  static constinit Lasting<const Shape> kEmpty;
+  return node_ ? node_->type.shape : kEmpty.get();
 }
 DType Ref::dtype() const { return node_ ? node_->type.dtype : DType::f32; }
 MemorySpace Ref::memory_space() const { return node_ ? node_->space : MemorySpace::unspecified; }

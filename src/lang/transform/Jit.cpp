@@ -6,10 +6,10 @@
 
 #include "base/ArrayPiece.h"
 #include "base/Settings.h"
-#include "ir/Lifetime.h"
 #include "lang/call/Backend.h"
 #include "lang/call/Report.h"
 #include "lang/call/TraceProgram.h"
+#include "lang/call/Work.h"
 #include "lang/debug/Debug.h"
 #include "lang/fuse/Fuse.h"
 #include "lang/print/Print.h"
@@ -72,6 +72,7 @@ class JitState {
   /// The program of the signature.
   Entry& entry(const Signature& s, const LeafFunction& f,
                const std::function<std::shared_ptr<const void>()>& structure) {
+    const lang::Work work;
     {
       const std::lock_guard lock(mutex_);
       for (const auto& e : entries_)
@@ -103,12 +104,12 @@ class JitState {
   }
 
   std::shared_ptr<const Executable::State> executable(Entry& e) {
+    const lang::Work work;
     const ActiveSettings& settings = activeSettings();
     {
       const std::lock_guard lock(mutex_);
       if (e.executable && e.settings == settings.serial) return e.executable;
     }
-    const UnforkedWork work;
     auto compiled = settings.values
                         ? e.traced->forTarget(*settings.values).compile(*settings.values, lang::Purpose::call)
                         : fail(settings.values.error());

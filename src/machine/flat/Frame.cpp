@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/process/ThreadLasting.h"
 #include "machine/Shadow.h"
 
 namespace smalti::machine::flat {
@@ -23,12 +24,12 @@ struct Spare {
     if (data) munmap(data, kGranule);
   }
 };
-thread_local Spare tSpare;
+thread_local constinit ThreadLasting<Spare> tSpare;
 
 void giveBack(std::byte* data, int64_t bytes) {
   if (!data) return;
-  if (bytes == kGranule && !tSpare.data)
-    tSpare.data = data;
+  if (bytes == kGranule && !tSpare.get().data)
+    tSpare.get().data = data;
   else
     munmap(data, static_cast<size_t>(bytes));
 }
@@ -41,9 +42,9 @@ std::byte* Pages::reserve(int64_t bytes) {
   if (bytes <= bytes_ && data_) return data_;
   giveBack(std::exchange(data_, nullptr), std::exchange(bytes_, 0));
   const int64_t size = (bytes / kGranule + 1) * kGranule;
-  if (size == kGranule && tSpare.data) {
+  if (size == kGranule && tSpare.get().data) {
     bytes_ = size;
-    return data_ = std::exchange(tSpare.data, nullptr);
+    return data_ = std::exchange(tSpare.get().data, nullptr);
   }
   void* memory = mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Lasting.h"
 #include "machine/runtime/CoreExecution.h"
 
 namespace smalti::machine {
@@ -109,8 +110,8 @@ Status CoreExecution::semaphoreSignal(const Ref& semaphore, int64_t amount, std:
 }
 
 Status CoreExecution::startDma(const DmaRequest& request) {
-  static const SourcePlace kNowhere;
-  const SourcePlace& place = request.place ? *request.place : kNowhere;
+  static constinit Lasting<const SourcePlace> kNowhere;
+  const SourcePlace& place = request.place ? *request.place : kNowhere.get();
   if (!isOneSemaphore(request.targetSemaphore)) return fail(notOneSemaphore(request.targetSemaphore, place));
   if (request.sourceSemaphore && !isOneSemaphore(*request.sourceSemaphore))
     return fail(notOneSemaphore(*request.sourceSemaphore, place));

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <utility>
 
+#include "base/process/ThreadLasting.h"
 #include "plain/ComplexNumbers.h"
 
 namespace smalti::plain {
@@ -251,8 +252,8 @@ struct FourierTransform::Scratch {
 };
 
 FourierTransform::Scratch& FourierTransform::scratch() {
-  static thread_local Scratch scratch;
-  return scratch;
+  static thread_local constinit ThreadLasting<Scratch> scratch;
+  return scratch.get();
 }
 
 FourierTransform::FourierTransform(int64_t n, int sign, int64_t lines) : n_(n), sign_(sign) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
+
 namespace smalti::tpu {
 namespace {
 
@@ -159,8 +161,8 @@ std::vector<ChipKey> makeSchema() {
 }  // namespace
 
 const std::vector<ChipKey>& chipSchema() {
-  static const std::vector<ChipKey> kSchema = makeSchema();
-  return kSchema;
+  static constinit Lasting<const std::vector<ChipKey>> kSchema;
+  return kSchema.get(makeSchema);
 }
 
 std::vector<Contradiction> contradictionsOf(const Chip& c) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Lasting.h"
 #include "base/Text.h"
 #include "base/io/EmbeddedFile.h"
 #include "base/io/File.h"
@@ -57,7 +58,8 @@ Result<ChipText> findText(std::string_view name) {
                  .help = near.empty() ? "name the generation of the TPU" : fmt::format("did you mean {}?", near[0])});
   }
   const std::string file = fmt::format("{}{}", name, kSuffix);
-  static const std::filesystem::path kInstalled = installedFolder();
+  static constinit Lasting<const std::filesystem::path> installed;
+  const std::filesystem::path& kInstalled = installed.get(installedFolder);
   std::error_code error;
   if (!kInstalled.empty() && std::filesystem::exists(kInstalled / file, error)) return fromFile(kInstalled / file);
   for (const EmbeddedFile& f : chipFiles())
@@ -68,13 +70,13 @@ Result<ChipText> findText(std::string_view name) {
 }  // namespace
 
 std::span<const std::string_view> chipNames() {
-  static const std::vector<std::string_view> kNames = [] {
+  static constinit Lasting<const std::vector<std::string_view>> kNames;
+  return kNames.get([] {
     std::vector<std::string_view> names;
     for (const EmbeddedFile& f : chipFiles()) names.push_back(f.name.substr(0, f.name.size() - kSuffix.size()));
     std::ranges::sort(names);
     return names;
-  }();
-  return kNames;
+  });
 }
 
 Result<std::string> chipText(std::string_view nameOrFile) {

@@ -264,7 +264,7 @@ Reg same(const ElementOp& e) { return e.operands[0]; }
 /// computes.
 const llvm::StringMap<EmitElement>& table() {
   using namespace llvm;
-  static const StringMap<EmitElement> kTable{
+  static const auto& kTable = *new StringMap<EmitElement>{
       {"arith.addf", floatBinary<fadd>},
       {"arith.subf", floatBinary<fsub>},
       {"arith.mulf", floatBinary<fmul>},

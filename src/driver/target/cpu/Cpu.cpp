@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/Lasting.h"
 #include "cpu/CheckedKernel.h"
 #include "cpu/CompileSteps.h"
 #include "cpu/NativeKernel.h"
@@ -201,24 +202,31 @@ Result<std::shared_ptr<const TargetKernel>> compileForProcessor(const KernelPack
   return kernel;
 }
 
+namespace {
+
+Target makeCpuTarget() {
+  return {.name = "cpu",
+          .summary = "native code for this processor",
+          .argument = {},
+          .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
+          .aheadOfTime = true,
+          .stepsAsKernels = true,
+          // If the processor lacks required instructions, the machine runs everything.
+          .available = [](std::string_view) { return Status(); },
+          .open = [](std::string_view) -> Result<KernelCompiler> {
+            return [](const KernelPackage& package, const CompileOptions& options) {
+              return compileForProcessor(package, options, cpu::hostProcessor());
+            };
+          },
+          .stages = {"plan", "llvm", "optimised", "assembly"},
+          .inspect = inspectCpuCode};
+}
+
+}  // namespace
+
 const Target& cpuTarget() {
-  static const Target target{
-      .name = "cpu",
-      .summary = "native code for this processor",
-      .argument = {},
-      .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
-      .aheadOfTime = true,
-      .stepsAsKernels = true,
-      // If the processor lacks required instructions, the machine runs everything.
-      .available = [](std::string_view) { return Status(); },
-      .open = [](std::string_view) -> Result<KernelCompiler> {
-        return [](const KernelPackage& package, const CompileOptions& options) {
-          return compileForProcessor(package, options, cpu::hostProcessor());
-        };
-      },
-      .stages = {"plan", "llvm", "optimised", "assembly"},
-      .inspect = inspectCpuCode};
-  return target;
+  static constinit Lasting<const Target> target;
+  return target.get(makeCpuTarget);
 }
 
 }  // namespace smalti::driver

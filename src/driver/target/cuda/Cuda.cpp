@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/Lasting.h"
 #include "driver/target/Code.h"
 #include "driver/target/cuda/DeviceCode.h"
 #include "gpu/CheckedPackage.h"
@@ -91,24 +92,27 @@ Result<KernelCompiler> openGpu(std::string_view argument) {
   };
 }
 
+Target makeCudaTarget() {
+  return {.name = "cuda",
+          .summary = "an NVIDIA GPU of this machine, the first or number NUMBER, with code for it or for GPU",
+          .argument = "[GPU|NUMBER|GPU@NUMBER]",
+          .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
+          .aheadOfTime = false,
+          .available = [](std::string_view) -> Status {
+            const auto driver = gpu::CudaDriver::open();
+            return driver ? Status() : fail(driver.error());
+          },
+          .open = openGpu,
+          .reservesAddressSpace = true,
+          .stages = {"ptx", "sass"},
+          .inspect = inspectCudaCode};
+}
+
 }  // namespace
 
 const Target& cudaTarget() {
-  static const Target target{
-      .name = "cuda",
-      .summary = "an NVIDIA GPU of this machine, the first or number NUMBER, with code for it or for GPU",
-      .argument = "[GPU|NUMBER|GPU@NUMBER]",
-      .checks = [](const machine::ObserverRow& row) { return row.onCpu == machine::OnCpu::native; },
-      .aheadOfTime = false,
-      .available = [](std::string_view) -> Status {
-        const auto driver = gpu::CudaDriver::open();
-        return driver ? Status() : fail(driver.error());
-      },
-      .open = openGpu,
-      .reservesAddressSpace = true,
-      .stages = {"ptx", "sass"},
-      .inspect = inspectCudaCode};
-  return target;
+  static constinit Lasting<const Target> target;
+  return target.get(makeCudaTarget);
 }
 
 }  // namespace smalti::driver

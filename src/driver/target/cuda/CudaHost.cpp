@@ -1,3 +1,4 @@
+#include "base/Lasting.h"
 #include "driver/target/cuda/Cuda.h"
 
 #include <fmt/format.h>
@@ -107,8 +108,10 @@ Result<KernelPackage> kernelForGpus(const KernelPackage& package, const Contract
   return std::move(*ready);
 }
 
-const Target& cudaHostTarget() {
-  static const Target target{
+namespace {
+
+Target makeCudaHostTarget() {
+  return {
       .name = "cuda-host",
       .summary = "code for NVIDIA GPUs, executed by this process, to test it without a GPU; calls are kept in FOLDER",
       .argument = "[GPU|FOLDER]",
@@ -122,7 +125,13 @@ const Target& cudaHostTarget() {
           return compileForFibres(parsed, package, options);
         };
       }};
-  return target;
+}
+
+}  // namespace
+
+const Target& cudaHostTarget() {
+  static constinit Lasting<const Target> target;
+  return target.get(makeCudaHostTarget);
 }
 
 }  // namespace smalti::driver

@@ -1,5 +1,7 @@
 #include "driver/target/interpret/Interpret.h"
 
+#include "base/Lasting.h"
+
 namespace smalti::driver {
 namespace {
 
@@ -58,15 +60,23 @@ Result<std::shared_ptr<const TargetKernel>> compileForMachine(const KernelPackag
   return std::make_shared<InterpretKernel>(std::move(*compiled), options.contract);
 }
 
+namespace {
+
+Target makeInterpretTarget() {
+  return {.name = "interpret",
+          .summary = "the abstract machine without a clock: op by op, checks everything",
+          .argument = {},
+          .checks = [](const machine::ObserverRow&) { return true; },
+          .aheadOfTime = false,
+          .available = [](std::string_view) { return Status(); },
+          .open = [](std::string_view) -> Result<KernelCompiler> { return compileForMachine; }};
+}
+
+}  // namespace
+
 const Target& interpretTarget() {
-  static const Target target{.name = "interpret",
-                             .summary = "the abstract machine without a clock: op by op, checks everything",
-                             .argument = {},
-                             .checks = [](const machine::ObserverRow&) { return true; },
-                             .aheadOfTime = false,
-                             .available = [](std::string_view) { return Status(); },
-                             .open = [](std::string_view) -> Result<KernelCompiler> { return compileForMachine; }};
-  return target;
+  static constinit Lasting<const Target> target;
+  return target.get(makeInterpretTarget);
 }
 
 }  // namespace smalti::driver

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
 #include "base/process/ForkGate.h"
 #include "driver/target/tpu/DeviceProgram.h"
 #include "driver/target/tpu/FindTpu.h"
@@ -109,8 +110,10 @@ Result<std::string> pluginOf(std::string_view target) {
   return pjrt::findTpuPlugin(colon == target.npos ? "" : std::string(target.substr(colon + 1)), kNaming);
 }
 
-const Target& tpuTarget() {
-  static const Target target{
+namespace {
+
+Target makeTpuTarget() {
+  return {
       .name = "tpu",
       .summary =
           "the TPUs of this machine, or the devices of another PJRT plugin: the whole program, compiled by the plugin",
@@ -138,7 +141,13 @@ const Target& tpuTarget() {
       },
       .foreign = true,
       .reservesAddressSpace = true};
-  return target;
+}
+
+}  // namespace
+
+const Target& tpuTarget() {
+  static constinit Lasting<const Target> target;
+  return target.get(makeTpuTarget);
 }
 
 }  // namespace smalti::driver

@@ -102,7 +102,7 @@ constexpr FlatOpRow kMatmulTable[] = {{"tpu.matmul", lowerMatmul, OpClass::matri
 
 bool hasProduct(DType lhs, DType rhs, DType acc, DType out) {
   uint64_t zero = 0, result = 0;
-  static const Shape kUnit{1, 1};
+  const Shape kUnit{1, 1};
   const DotDimensions plain{{1}, {0}, {0}, {1}, {}, {}};
   const auto* data = reinterpret_cast<const std::byte*>(&zero);
   return eval::dotGeneral({data, lhs, kUnit, false}, {data, rhs, kUnit, false}, viewOf(plain),

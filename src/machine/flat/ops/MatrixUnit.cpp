@@ -87,7 +87,7 @@ struct FeedLhs : Payload {
     const bool fresh = !sum || sum->data.empty();
     const eval::Input acc{fresh ? reinterpret_cast<const std::byte*>(&zero) : sum->data.data(), dtype,
                           product.type.shape, fresh};
-    static const DotDimensions kPlain{{1}, {0}, {0}, {1}, {}, {}};
+    const DotDimensions kPlain{{1}, {0}, {0}, {1}, {}, {}};
     eval::dotGeneral(frame.input(lhs), {w.data.data(), w.type.dtype, w.type.shape, false}, viewOf(kPlain), acc,
                      {product.data.data(), dtype, product.type.shape}, numerics);
     mask(frame, w, fresh ? nullptr : sum, product);
@@ -109,7 +109,7 @@ struct FeedLhs : Payload {
       if (!*lhsMask) product.mask.assign(n, 0);
       lhsMask = nullptr;
     }
-    static const DotDimensions kPlain{{1}, {0}, {0}, {1}, {}, {}};
+    const DotDimensions kPlain{{1}, {0}, {0}, {1}, {}, {}};
     eval::dotGeneralMask(lhsMask, lhs.shape, w.mask.empty() ? nullptr : w.mask.data(), w.type.shape, viewOf(kPlain),
                          product.mask.data(), static_cast<int64_t>(n));
   }

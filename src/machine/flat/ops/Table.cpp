@@ -3,19 +3,23 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/Lasting.h"
+
 namespace smalti::machine::flat {
 namespace {
 
-const std::unordered_map<std::string_view, const FlatOpRow*>& table() {
-  static const auto kTable = [] {
-    std::unordered_map<std::string_view, const FlatOpRow*> all;
+using ByName = std::unordered_map<std::string_view, const FlatOpRow*>;
+
+const ByName& table() {
+  static constinit Lasting<const ByName> kTable;
+  return kTable.get([] {
+    ByName all;
     for (const auto rows : {atomicTable(), bitsTable(), constantTable(), controlTable(), convTable(), debugTable(),
                             elementwiseTable(), loadTable(), matmulTable(), matrixUnitTable(), reduceTable(),
                             refTable(), shapeTable(), storeTable(), syncTable(), vectorTable()})
       for (const FlatOpRow& row : rows) all.emplace(row.name, &row);
     return all;
-  }();
-  return kTable;
+  });
 }
 
 }  // namespace
