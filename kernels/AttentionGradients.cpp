@@ -160,7 +160,7 @@ Array flash_attention_with_gradient(const Array& q, const Array& k, const Array&
   AttentionOptions o = options;
   o.log_sums = false;
   const auto cached = [o](const char* what, const ArrayType& q, const ArrayType& k, auto make) {
-    static CallCache cache;
+    static constinit CallCache cache;
     Key key;
     key << what << q << k << o.causal << o.scale.value_or(0) << o.scale.has_value() << o.block_q << o.block_k;
     return cache.get(key.str(), make);

@@ -44,7 +44,7 @@ PallasCall block_sparse_matmul_call(const ArrayType& blocks, int64_t rows, const
 }
 
 Array block_sparse_matmul(const BlockSparse& x, const Array& y, const BlockSparseOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   const Array zero = zeros({x.rows, y.dim(1)}, y.dtype());
   const std::string key = (Key() << x.blocks.type() << y.type() << x.rows << o.block_n).str();
   const PallasCall call =

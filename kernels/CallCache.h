@@ -6,6 +6,7 @@
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "smalti/pallas_call.h"
 
@@ -27,25 +28,43 @@ class Key {
   std::ostringstream text_;
 };
 
-class CallCache {
+/// Values by key; to be declared `static constinit`, so that nothing of it is made at the first call, whose lock a
+/// child that is forked meanwhile would inherit. Its values are never destroyed: destructors of static objects may
+/// call.
+template <class T>
+class CacheOf {
  public:
-  /// The call under `key`, made if it is new. An empty key: made every time.
+  /// The value under `key`, made if it is new. An empty key: made every time.
   template <class Make>
-  PallasCall get(const std::string& key, Make&& make) {
+  T get(const std::string& key, Make&& make) {
     if (key.empty()) return make();
-    const std::lock_guard lock(mutex_);
-    auto found = calls_.find(key);
-    if (found == calls_.end()) {
-      if (calls_.size() >= kMax) calls_.clear();  // bounds the memory used by shapes that never recur
-      found = calls_.emplace(key, make()).first;
+    const std::unique_lock lock = tryLock();
+    if (!lock) return make();
+    if (!values_) values_ = new std::map<std::string, T>;
+    auto found = values_->find(key);
+    if (found == values_->end()) {
+      if (values_->size() >= kMax) values_->clear();  // bounds the memory used by shapes that never recur
+      found = values_->emplace(key, make()).first;
     }
     return found->second;
   }
 
  private:
+  /// Gives up after a while: in a child forked while another thread held the lock, it is never released.
+  std::unique_lock<std::mutex> tryLock() {
+    constexpr int kMaxTries = 1000;
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    for (int tries = 0; !lock && tries < kMaxTries; ++tries) {
+      std::this_thread::yield();
+      static_cast<void>(lock.try_lock());
+    }
+    return lock;
+  }
+
   static constexpr size_t kMax = 256;
   std::mutex mutex_;
-  std::map<std::string, PallasCall> calls_;
+  std::map<std::string, T>* values_ = nullptr;
 };
+using CallCache = CacheOf<PallasCall>;
 
 }  // namespace smalti::kernels

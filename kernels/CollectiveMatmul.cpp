@@ -67,13 +67,13 @@ PallasCall matmul_reduce_scatter_call(const ArrayType& x, const ArrayType& w, co
 }
 
 Array all_gather_matmul(const Array& x, const Array& w, const std::string& axis, const CollectiveOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   return cache.get(keyOf(x.type(), w.type(), axis, o),
                    [&] { return all_gather_matmul_call(x.type(), w.type(), axis, o); })(x, w);
 }
 
 Array matmul_reduce_scatter(const Array& x, const Array& w, const std::string& axis, const CollectiveOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   return cache.get(keyOf(x.type(), w.type(), axis, o),
                    [&] { return matmul_reduce_scatter_call(x.type(), w.type(), axis, o); })(x, w);
 }

@@ -11,7 +11,7 @@ using MakeCollective = PallasCall (*)(const ArrayType&, const std::string&, cons
 /// One call per name, type, axis and number of devices along it.
 Array called(std::string_view name, const Array& x, const std::string& axis, const CollectiveOptions& o,
              MakeCollective make) {
-  static CallCache cache;
+  static constinit CallCache cache;
   const std::string key = (Key() << name << x.type() << axis << devicesAlong(axis) << o.collective_id).str();
   return cache.get(key, [&] { return make(x.type(), axis, o); })(x);
 }
@@ -173,7 +173,7 @@ Array right_permute(const Array& x, const std::string& axis, const CollectiveOpt
 }
 
 Array all_gather_rows(const Array& x, const std::string& axis, GatherPath path, const CollectiveOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   const std::string key =
       (Key() << x.type() << axis << devicesAlong(axis) << static_cast<int>(path) << o.collective_id).str();
   return cache.get(key, [&] { return all_gather_rows_call(x.type(), axis, path, o); })(x);

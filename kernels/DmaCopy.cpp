@@ -22,7 +22,7 @@ PallasCall dma_copy_call(const ArrayType& x) {
 }
 
 Array dma_copy(const Array& x) {
-  static CallCache cache;
+  static constinit CallCache cache;
   return cache.get((Key() << x.type()).str(), [&] { return dma_copy_call(x.type()); })(x);
 }
 

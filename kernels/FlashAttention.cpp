@@ -178,7 +178,7 @@ PallasCall flash_attention_call(const ArrayType& q, const ArrayType& k, const At
 }
 
 Array flash_attention(const Array& q, const Array& k, const Array& v, const AttentionOptions& options) {
-  static CallCache cache;
+  static constinit CallCache cache;
   AttentionOptions o = options;
   o.log_sums = false;  // of the call behind it only
   Key key;

@@ -77,7 +77,7 @@ Array rms_norm_with_gradient(const Array& x, const Array& scale, float epsilon) 
   return custom_vjp(
       f, [=](const Array& x, const Array& scale) { return std::pair{f(x, scale), std::pair{x, scale}}; },
       [=](const std::pair<Array, Array>& in, const Array& dy) {
-        static CallCache cache;
+        static constinit CallCache cache;
         const auto& [x, scale] = in;
         const PallasCall call = cache.get((Key() << x.type() << epsilon).str(),
                                           [&, &x = x] { return rms_norm_backward_call(x.type(), epsilon); });
@@ -111,7 +111,7 @@ Array layer_norm_with_gradient(const Array& x, const Array& scale, const Array& 
         return std::pair{f(x, scale, shift), std::pair{x, scale}};
       },
       [=](const std::pair<Array, Array>& in, const Array& dy) {
-        static CallCache cache;
+        static constinit CallCache cache;
         const auto& [x, scale] = in;
         const PallasCall call = cache.get((Key() << x.type() << epsilon).str(),
                                           [&, &x = x] { return layer_norm_backward_call(x.type(), epsilon); });

@@ -86,7 +86,7 @@ PallasCall matmul_call(const ArrayType& x, const ArrayType& y, const MatmulOptio
 }
 
 Array matmul(const Array& x, const Array& y, const MatmulOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   std::string key;
   if (!o.activation.key().empty())
     key = (Key() << x.type() << y.type() << o.transpose_x << o.transpose_y << o.bias.has_value()

@@ -90,7 +90,7 @@ PallasCall moe_combine_call(const ArrayType& y, const std::string& axis, const C
 }
 
 Array moe_dispatch(const Array& x, const Routing& routing, const std::string& axis, const CollectiveOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   const int64_t n = devicesAlong(axis);
   const PallasCall call = cache.get((Key() << x.type() << axis << n << o.collective_id).str(),
                                     [&] { return moe_dispatch_call(x.type(), axis, o); });
@@ -98,7 +98,7 @@ Array moe_dispatch(const Array& x, const Routing& routing, const std::string& ax
 }
 
 Array moe_combine(const Array& y, const Routing& routing, const std::string& axis, const CollectiveOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   const PallasCall call = cache.get((Key() << y.type() << axis << devicesAlong(axis) << o.collective_id).str(),
                                     [&] { return moe_combine_call(y.type(), axis, o); });
   return call(routing.device, routing.place, routing.received, y, zeros(y.shape(), y.dtype()))[1];

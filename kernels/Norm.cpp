@@ -90,13 +90,13 @@ PallasCall cached(CallCache& cache, const ArrayType& type, const NormOptions& o,
 }  // namespace
 
 Array layer_norm(const Array& x, const Array& scale, const Array& shift, const NormOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   const Rows r(x.type(), o);
   return callOnRows(cached(cache, {x.dtype(), {r.rows, r.columns}}, o, layer_norm_call), x, r, {scale, shift});
 }
 
 Array rms_norm(const Array& x, const Array& scale, const NormOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   const Rows r(x.type(), o);
   return callOnRows(cached(cache, {x.dtype(), {r.rows, r.columns}}, o, rms_norm_call), x, r, {scale});
 }

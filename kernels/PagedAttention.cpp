@@ -123,7 +123,7 @@ std::vector<Operand> paged_attention_operands(const Array& q, const Array& k_pag
 
 Array paged_attention(const Array& q, const Array& k_pages, const Array& v_pages, const Array& lengths,
                       const Array& page_table, const PagedAttentionOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   const std::string key = (Key() << q.type() << k_pages.type() << page_table.type() << o.scale.value_or(0)
                                  << o.scale.has_value() << o.pages_per_step.value_or(0))
                               .str();

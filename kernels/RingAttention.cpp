@@ -72,7 +72,7 @@ Array ring_attention(const Array& q, const Array& k, const Array& v, const std::
            .need = q.type().str(),
            .have = k.type().str() + " and " + v.type().str(),
            .help = "repeat shared key heads; pad the sequence"});
-  static CallCache cache;
+  static constinit CallCache cache;
   const std::string key =
       (Key() << q.type() << axis << devicesAlong(axis) << o.scale << o.causal << o.collective_id).str();
   return cache.get(key, [&] { return ring_attention_call(q.type(), axis, o); })(q, k, v);

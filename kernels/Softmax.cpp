@@ -44,7 +44,7 @@ PallasCall softmax_call(const ArrayType& x, const RowOptions& o) {
 }
 
 Array softmax(const Array& x, const RowOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   const Rows rows(x.type(), o);
   const ArrayType type{x.dtype(), {rows.rows, rows.columns}};
   const std::string key = (Key() << type << o.block_rows << o.block_columns).str();

@@ -43,7 +43,7 @@ PallasCall stream_call(const ArrayType& x, const Epilogue& function, const Strea
 }
 
 Array stream(const Array& x, const Epilogue& f, const StreamOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   return streamed(cache, x, f, o, stream_call);
 }
 

@@ -17,7 +17,7 @@ PallasCall stream_pipelined_call(const ArrayType& x, const Epilogue& function, c
 }
 
 Array stream_pipelined(const Array& x, const Epilogue& f, const StreamOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   return streamed(cache, x, f, o, stream_pipelined_call);
 }
 

@@ -24,7 +24,7 @@ PallasCall tiled_dot_call(const ArrayType& x, const TiledDotOptions& o) {
 }
 
 Array tiled_dot(const Array& x, const Array& y, const Array& accumulator, const TiledDotOptions& o) {
-  static CallCache cache;
+  static constinit CallCache cache;
   const std::string key = (Key() << x.type() << y.type() << static_cast<int>(o.start) << o.block).str();
   return cache.get(key, [&] { return tiled_dot_call(x.type(), o); })(x, y, accumulator);
 }

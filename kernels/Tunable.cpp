@@ -54,16 +54,8 @@ std::string named(std::string kernel, std::initializer_list<std::pair<bool, cons
 /// One Autotuned per signature, so that results are kept.
 template <class Make>
 Autotuned once(const std::string& key, const Make& make) {
-  static std::mutex mutex;
-  static std::map<std::string, Autotuned> all;
-  constexpr size_t kMax = 256;
-  const std::lock_guard lock(mutex);
-  auto it = all.find(key);
-  if (it == all.end()) {
-    if (all.size() >= kMax) all.clear();
-    it = all.emplace(key, make()).first;
-  }
-  return it->second;
+  static constinit CacheOf<Autotuned> all;
+  return all.get(key, make);
 }
 
 std::vector<Candidate> rowCandidates(const ArrayType& x) {

@@ -20,7 +20,7 @@ PallasCall vector_add_call(const ArrayType& x, int64_t block) {
 }
 
 Array vector_add(const Array& x, const Array& y, int64_t block) {
-  static CallCache cache;
+  static constinit CallCache cache;
   if (x.type() != y.type())
     raise({.code = "SM6701",
            .message = "vector_add takes arrays of one shape and dtype",

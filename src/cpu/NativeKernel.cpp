@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Lasting.h"
 #include "base/memory/MemoryAccount.h"
 #include "cpu/CompileSteps.h"
 #include "cpu/MeasuredKernel.h"
@@ -93,9 +94,7 @@ class CompiledKernel : public MeasuredKernel {
         poison_(options.poison),
         work_(arrays_.bytes() + computing(package.config.costEstimate.value_or(CostEstimate()))),
         code_(std::move(code)),
-        function_(code_->function<KernelFunction>(kKernelSymbol)) {
-    defaultThreads();  // queried now: a child forked during the query would never get the answer
-  }
+        function_(code_->function<KernelFunction>(kKernelSymbol)) {}
 
   bool usable() const { return function_ != nullptr; }
   const NativeReport& report() const override { return report_; }
@@ -235,8 +234,8 @@ class CompiledKernel : public MeasuredKernel {
     return static_cast<int64_t>(std::clamp(bytes, 0.0, static_cast<double>(kWorthSharingBytes)));
   }
   static int defaultThreads() {
-    static const int cores = availableCores();
-    return cores;
+    static constinit Lasting<const int> cores;
+    return cores.get(availableCores);
   }
 
   Result<std::unique_ptr<GridWorker>> takeWorker(MemoryAccount& memory) const {

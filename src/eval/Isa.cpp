@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "base/Lasting.h"
+
 namespace smalti::eval {
 namespace {
 
@@ -11,8 +13,8 @@ Isa bestIsa() {
 }
 
 std::atomic<Isa>& active() {
-  static std::atomic<Isa> isa{bestIsa()};
-  return isa;
+  static constinit Lasting<std::atomic<Isa>> isa;
+  return isa.get(bestIsa);
 }
 
 }  // namespace

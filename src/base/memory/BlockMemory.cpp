@@ -1,5 +1,6 @@
 #include "base/memory/BlockMemory.h"
 
+#include "base/Lasting.h"
 #include "base/io/Bytes.h"
 
 #include <sys/mman.h>
@@ -25,11 +26,12 @@ constexpr size_t kThreadKeepsBelow = kLarge, kThreadKeeps = 8, kThreadKeepsBytes
 constexpr size_t kKeptFrom = size_t{16} << 10;
 /// The most bytes of all cached blocks, by the machine's memory; the oldest blocks are freed first.
 size_t mostKept() {
-  constexpr size_t kMin = size_t{256} << 20, kMax = size_t{4} << 30, kShareOfMemory = 16;
-  static const size_t most = std::clamp(
-      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / kShareOfMemory, kMin,
-      kMax);
-  return most;
+  static constinit Lasting<const size_t> most;
+  return most.get([] {
+    constexpr size_t kMin = size_t{256} << 20, kMax = size_t{4} << 30, kShareOfMemory = 16;
+    const auto pages = static_cast<size_t>(sysconf(_SC_PHYS_PAGES));
+    return std::clamp(pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) / kShareOfMemory, kMin, kMax);
+  });
 }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -150,10 +152,9 @@ bool giveToThread(void* block, size_t size) {
   return true;
 }
 
-/// Never destroyed: arrays of static duration may outlive it.
 KeptBlocks& kept() {
-  static auto& blocks = *new KeptBlocks;
-  return blocks;
+  static constinit Lasting<KeptBlocks> blocks;  // arrays of static duration outlive it otherwise
+  return blocks.get();
 }
 
 void drop(void* block, size_t size) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/Lasting.h"
 #include "cpu/runtime/Pool.h"
 
 namespace smalti::cpu {
@@ -23,8 +24,8 @@ int coresOfQuota() {
 
 /// Cores that the quota lets be busy all the time.
 int withinQuota(int cores) {
-  static const int quota = coresOfQuota();
-  return std::clamp(cores, 1, quota);
+  static constinit Lasting<const int> quota;
+  return std::clamp(cores, 1, quota.get(coresOfQuota));
 }
 
 }  // namespace

@@ -282,15 +282,16 @@ struct AtExit {
   }
 };
 
+/// When the library is loaded: a child that is forked during the first call would wait for it for ever.
+const AtExit atExit;
+[[maybe_unused]] const int kForked = pthread_atfork(nullptr, nullptr, [] {
+  gPool.store(nullptr, memory_order_release);
+  gCallers.store(0, memory_order_relaxed);
+});
+
 Pool& thePool() {
   Pool* pool = gPool.load(memory_order_acquire);
   if (pool) return *pool;
-  static const int forked = pthread_atfork(nullptr, nullptr, [] {
-    gPool.store(nullptr, memory_order_release);
-    gCallers.store(0, memory_order_relaxed);
-  });
-  static_cast<void>(forked);
-  static const AtExit atExit;
   auto made = std::make_unique<Pool>();
   if (gPool.compare_exchange_strong(pool, made.get())) pool = made.release();
   return *pool;

@@ -1,12 +1,17 @@
 #include "plain/linear/Kernels.h"
 
+#include "base/process/ForkGate.h"
 #include "eval/Isa.h"
 
 namespace smalti::plain {
 namespace {
 
 const AllMatrixKernels& activeKernels() {
-  return eval::activeIsa() == eval::Isa::baseline ? baseline::kMatrixKernels : avx2::kMatrixKernels;
+  const AllMatrixKernels& active =
+      eval::activeIsa() == eval::Isa::baseline ? baseline::kMatrixKernels : avx2::kMatrixKernels;
+  const UnforkedWork work;  // Eigen's first query has a lock
+  active.prepare();
+  return active;
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ using MultiplyDoubles = void (*)(const DenseMatrix& a, const DenseMatrix& b, dou
 MultiplyDoubles multiplyDoubles();
 
 struct AllMatrixKernels {
+  void (*prepare)();  ///< queries the sizes of the caches, at the first call
   MultiplyDoubles multiply;
   MatrixKernels<double> ofReals;
   MatrixKernels<Complex> ofComplex;

@@ -163,6 +163,8 @@ void multiply(const DenseMatrix& a, const DenseMatrix& b, double* c, int64_t str
     multiplyBy<eigen::RowMajor>(Doubles<eigen::RowMajor>(a.at, rows, depth, strideOfA), b, sums);
 }
 
+void prepare() { static_cast<void>(eigen::l1CacheSize()); }
+
 template <class T>
 constexpr MatrixKernels<T> kernelsOf() {
   return {cholesky<T>, solve<T>, lu<T>, qr<T>, productOfReflections<T>, eigh<T>};
@@ -170,6 +172,6 @@ constexpr MatrixKernels<T> kernelsOf() {
 
 }  // namespace
 
-extern constinit const AllMatrixKernels kMatrixKernels = {multiply, kernelsOf<double>(), kernelsOf<Complex>()};
+extern constinit const AllMatrixKernels kMatrixKernels = {prepare, multiply, kernelsOf<double>(), kernelsOf<Complex>()};
 
 }  // namespace smalti::plain::SMALTI_ISA
