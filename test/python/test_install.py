@@ -20,10 +20,19 @@ def run(*command, **kwargs):
 @pytest.fixture(scope="module")
 def consumer(bin_dir, tmp_path_factory):
     prefix, build = tmp_path_factory.mktemp("install"), tmp_path_factory.mktemp("build")
+    run("cmake", "--build", str(bin_dir.parent), "--target", "tools")  # as ./do build
     run("cmake", "--install", str(bin_dir.parent), "--prefix", str(prefix))
     run("cmake", "-S", str(ROOT / "test/consumer"), "-B", str(build), "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", str(build))
     return build / "consumer", prefix
+
+
+def test_what_is_installed_is_built_by_do_build(bin_dir):
+    build = bin_dir.parent
+    rules = "".join(file.read_text() for file in build.rglob("cmake_install.cmake"))
+    installed = {os.path.relpath(os.path.realpath(f), build) for f in re.findall(rf'"({build}/(?:bin|lib)/[^"]*)"', rules)}
+    built = set(re.findall(r" -o (\S+)", run("ninja", "-C", str(build), "-t", "commands", "tools")))
+    assert "bin/smalti" in installed and installed <= built
 
 
 def test_consumer_outside_the_tree_runs_a_kernel(consumer):
