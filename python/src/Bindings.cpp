@@ -11,6 +11,7 @@
 #include "Arrays.h"
 #include "Device.h"
 #include "Errors.h"
+#include "Interpreter.h"
 #include "Interruptible.h"
 #include "Options.h"
 #include "XlaCall.h"
@@ -58,7 +59,7 @@ nb::object execute(const Executable& executable, const std::vector<ReadArray>& i
 
 Executable compile(const Module& module, const OptionList& chosen) {
   const Settings settings = settingsFrom({}, chosen);
-  const nb::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   return unwrap(module.compile(settings));
 }
 
@@ -85,7 +86,7 @@ NB_MODULE(_smalti, m) {
       .def("with_arguments",
            [](const Module& module, const std::vector<TypeTuple>& arguments) {
              const auto given = typesFrom(arguments);
-             const nb::gil_scoped_release unlocked;
+             const Unlocked unlocked;
              return unwrap(module.with_arguments(given));
            })
       .def("compile", &compile)
@@ -108,14 +109,14 @@ NB_MODULE(_smalti, m) {
   m.def("load",
         [](const std::string& path, const std::vector<TypeTuple>& arguments, const std::vector<TypeTuple>& results) {
           const auto of = typesFrom(arguments), to = typesFrom(results);
-          const nb::gil_scoped_release unlocked;
+          const Unlocked unlocked;
           return unwrap(Module::load(path, of, to));
         });
   m.def("parse", [](const nb::bytes& content, const std::string& name, const std::vector<TypeTuple>& arguments,
                     const std::vector<TypeTuple>& results) {
     const auto of = typesFrom(arguments), to = typesFrom(results);
     const std::string_view text(content.c_str(), content.size());
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return unwrap(Module::parse(text, name, of, to));
   });
   m.def("make_inputs", [](const Module& module, const std::string& fill, uint64_t seed) {

@@ -5,6 +5,7 @@
 
 #include "Arrays.h"
 #include "Capsules.h"
+#include "Interpreter.h"
 #include "smalti/device_array.h"
 #include "smalti/error.h"
 
@@ -51,7 +52,7 @@ void addDevice(nb::module_& m) {
       .def("to_dlpack", &toDlpack)
       .def("to_host", [](const DeviceArray& a) {
         auto host = [&] {
-          const nb::gil_scoped_release unlocked;
+          const Unlocked unlocked;
           return a.to_host();
         }();
         return toPython(unwrap(std::move(host)));
@@ -68,7 +69,7 @@ void addDevice(nb::module_& m) {
       .def("ready_on", [](const DeviceProgram& p, uint64_t stream) { unwrap(p.ready_on(streamOf(stream))); })
       .def("wait", [](const DeviceProgram& p) {
         auto done = [&] {
-          const nb::gil_scoped_release unlocked;
+          const Unlocked unlocked;
           return p.wait();
         }();
         unwrap(std::move(done));

@@ -7,6 +7,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "Interpreter.h"
+
 namespace smalti::python {
 
 /// Whether the calling thread is the one on which Python runs signal handlers, the process's first thread.
@@ -38,13 +40,13 @@ auto besideHandlers(Work&& work) {
   auto done = std::async(std::launch::async, [&] { return work(stop); });
   while (true) {
     {
-      const nanobind::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       if (done.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready) break;
     }
     if (PyErr_CheckSignals() == 0) continue;
     stop = true;
     {
-      const nanobind::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       done.wait();
     }
     throw nanobind::python_error();
@@ -59,14 +61,14 @@ auto besideHandlers(Work&& work) {
 template <class Work>
 auto interruptible(Work&& work) {
   if (!isMainThread()) {
-    const nanobind::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const std::atomic<bool> never{false};
     return work(never);
   }
   if (!onlyCtrlCInterrupts()) return besideHandlers(work);
   const StopOnCtrlC onCtrlC;
   auto result = [&] {
-    const nanobind::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     return work(onCtrlC.stop());
   }();
   if (onCtrlC.stop() && PyErr_CheckSignals() != 0) throw nanobind::python_error();

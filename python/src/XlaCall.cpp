@@ -8,6 +8,7 @@
 #include <xla/ffi/api/ffi.h>
 
 #include "Errors.h"
+#include "Interpreter.h"
 #include "KernelTable.h"
 #include "Meeting.h"
 #include "Options.h"
@@ -23,7 +24,7 @@ namespace {
 
 /// Prints where Python's programs print, so that it can be redirected and captured there.
 void print(const std::vector<std::string>& lines) {
-  const nb::gil_scoped_acquire locked;
+  const Locked locked;
   try {
     for (const std::string& line : lines) nb::print(line.c_str());
   } catch (nb::python_error& error) {
@@ -36,7 +37,7 @@ void print(const std::vector<std::string>& lines) {
 ffi::Error withOthers(ffi::Error error, ffi::Dictionary attributes) {
   const auto devices = attributes.get<int64_t>("mesh_size");  // programs serialised by older versions have none
   if (!devices || *devices == 1 || error.success()) return error;
-  const nb::gil_scoped_acquire locked;
+  const Locked locked;
   try {
     const std::string text = "smalti: a call failed on one of " + std::to_string(*devices) +
                              " devices; if others wait for it in a collective op, XLA ends the process after a minute" +
@@ -67,7 +68,7 @@ void warn(const nb::object& text) {
 
 /// The others are said in a RuntimeWarning.
 std::vector<Finding> mistakesAmong(const std::vector<Finding>& findings) {
-  const nb::gil_scoped_acquire locked;
+  const Locked locked;
   std::vector<Finding> mistakes;
   try {
     for (const Finding& f : findings) {
@@ -225,7 +226,7 @@ void warnOfMachine(const CallAttributes& kernel) {
       "' has no native code with these options and runs on the abstract machine, which is slower by "
       "an order of magnitude: `smalti show FOLDER --target cpu` says why, with a folder of "
       "smalti.jax.export";
-  const nb::gil_scoped_acquire locked;
+  const Locked locked;
   try {
     warn(nb::str(text.c_str()));
   } catch (nb::python_error& error) {
@@ -310,11 +311,11 @@ XLA_FFI_DEFINE_HANDLER(
 
 void addXlaCall(nb::module_& m) {
   m.def("compile_call", [](const std::string& key, const std::string& module, const std::string& options) {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     unwrap(KernelTable::instance().begin({key, module, options}));
   });
   const auto finish = nb::cpp_function([] {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     KernelTable::instance().finish();
   });
   nb::module_::import_("atexit").attr("register")(finish);

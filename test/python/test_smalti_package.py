@@ -315,3 +315,24 @@ module @m { func.func public @main(%a: tensor<4xcomplex<f32>>) -> tensor<4xcompl
     [y] = module.run(x.astype(np.complex64))
     assert y.dtype == np.complex64
     np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_daemon_threads_may_be_in_calls_when_the_interpreter_ends():
+    """They wait for its lock while the process ends, and its exit code is the program's."""
+    program = f"""
+import sys, threading, time
+import smalti
+module = smalti.load({str(CASES / "add_grid_1d")!r})
+inputs = module.recorded_inputs()
+def work():
+    while True:
+        module.run(*inputs, target="interpret")
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(.2)
+sys.exit(7)
+"""
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        assert (done.returncode, done.stdout, done.stderr) == (7, "", "")

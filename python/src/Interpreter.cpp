@@ -1,0 +1,11 @@
+#include "Interpreter.h"
+
+#include <unistd.h>
+
+namespace smalti::python {
+
+void waitForProcessEnd() {
+  while (true) ::pause();
+}
+
+}  // namespace smalti::python
