@@ -4,14 +4,16 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
+
+#include <fmt/format.h>
 
 #include "AdamW.h"
 #include "Devices.h"
 #include "Model.h"
+#include "base/io/File.h"
+#include "driver/cli/Output.h"
 
 namespace {
 
@@ -23,9 +25,7 @@ struct Text {
   std::vector<int32_t> tokens;
   int64_t vocabulary = 0;
 
-  explicit Text(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+  explicit Text(const std::string& text) {
     const std::set<char> all(text.begin(), text.end());
     const std::string alphabet(all.begin(), all.end());
     vocabulary = static_cast<int64_t>(alphabet.size());
@@ -43,12 +43,16 @@ struct Text {
   }
 };
 
+/// The most of each argument: a larger number is a mistake, and would take the memory or the time of a year.
+constexpr int64_t kMaxSteps = 1'000'000, kMaxDevices = pl::Mesh::most_devices, kMaxBatch = 4096;
+constexpr int64_t kMaxTextBytes = int64_t{256} << 20;
+
 int run(const std::string& path, int64_t steps, int64_t devices, int64_t batch) {
   pl::Settings settings;  // native code, unless SMALTI_… variables say otherwise
   pl::unwrap(settings.set("target", "cpu"));
   pl::unwrap(settings.read_environment());
   pl::use_settings(settings);
-  const Text text(path);
+  const Text text(pl::unwrap(pl::readFile(path, kMaxTextBytes)));
   Config c;
   c.vocabulary = text.vocabulary;
   c.batch = batch;
@@ -70,36 +74,46 @@ int run(const std::string& path, int64_t steps, int64_t devices, int64_t batch) 
         update(AdamW{}, model, moments, gradients, count);
         return std::tuple{model, moments, value};
       });
+  pl::cli::Output output;
   double seconds = 0;
   for (int64_t i = 0; i < steps; ++i) {
     const auto from = std::chrono::steady_clock::now();
     Array value;
     std::tie(model, moments, value) = step(std::move(model), std::move(moments), text.piece(c, i, 0),
                                            text.piece(c, i, 1), pl::full({}, static_cast<float>(i + 1), pl::f32));
-    std::printf("%lld %.6f\n", static_cast<long long>(i), static_cast<double>(*value.as<float>()));
+    output.write(fmt::format("{} {:.6f}\n", i, *value.as<float>()));
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - from;
     if (i >= 10) seconds += took.count();  // the first one compiles
+  }
+  if (auto printed = output.finish(false); !printed) {
+    printed.error().help = "";  // that of the tools with -o
+    pl::raise(std::move(printed.error()));
   }
   if (steps > 10) std::fprintf(stderr, "%.2f ms a step\n", seconds / static_cast<double>(steps - 10) * 1e3);
   return 0;
 }
 
-/// The argument as a whole positive number, `standard` where there is none; 0 for other text.
-int64_t count(int argc, char** argv, int index, int64_t standard) {
+/// The argument as a number from 1 to `most`, `standard` where there is none; 0 for other text.
+int64_t count(int argc, char** argv, int index, int64_t standard, int64_t most) {
   if (index >= argc) return standard;
   int64_t value = 0;
   const char* end = argv[index] + std::strlen(argv[index]);
   const auto [at, error] = std::from_chars(argv[index], end, value);
-  return error == std::errc() && at == end && value > 0 ? value : 0;
+  return error == std::errc() && at == end && value > 0 && value <= most ? value : 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int64_t steps = count(argc, argv, 2, 200), devices = count(argc, argv, 3, 1);
-  const int64_t batch = count(argc, argv, 4, Config().batch);
+  pl::cli::holdStandardDescriptors();
+  const int64_t steps = count(argc, argv, 2, 200, kMaxSteps), devices = count(argc, argv, 3, 1, kMaxDevices);
+  const int64_t batch = count(argc, argv, 4, Config().batch, kMaxBatch);
   if (argc < 2 || argc > 5 || steps == 0 || devices == 0 || batch == 0) {
-    std::fprintf(stderr, "usage: train TEXT [STEPS [DEVICES [BATCH]]]\n");
+    std::fputs(fmt::format("usage: train TEXT [STEPS [DEVICES [BATCH]]]\n"
+                           "STEPS is at most {}, DEVICES {}, BATCH {}\n",
+                           kMaxSteps, kMaxDevices, kMaxBatch)
+                   .c_str(),
+               stderr);
     return 2;
   }
   const auto done = pl::attempt([&] { return run(argv[1], steps, devices, batch); });

@@ -1,5 +1,6 @@
 """examples/train: the same losses as its twin in JAX over 200 steps, on one device and on two, and it learns."""
 
+import os
 import subprocess
 import sys
 
@@ -56,9 +57,28 @@ def test_bad_input_is_said(bin_dir, tmp_path):
     assert done.returncode == 1 and "shorter than" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [[], ["x"], ["2", "0"], ["2", "-1"], ["2", "2", "0"], ["2", "2", "8", "2"], ["2k"]])
+@pytest.mark.parametrize("arguments", [[], ["x"], ["2", "0"], ["2", "-1"], ["2", "2", "0"], ["2", "2", "8", "2"], ["2k"],
+                                       ["1000001"], ["2", "4097"], ["1", "1", "99999999999"]])
 def test_wrong_arguments_print_the_usage(bin_dir, arguments):
     text = [str(ROOT / "LICENSE")] if arguments else []
     done = subprocess.run([str(bin_dir / "train"), *text, *arguments], capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr == "usage: train TEXT [STEPS [DEVICES [BATCH]]]\n"
+    assert done.stderr == ("usage: train TEXT [STEPS [DEVICES [BATCH]]]\n"
+                           "STEPS is at most 1000000, DEVICES 4096, BATCH 4096\n")
+
+
+@pytest.mark.parametrize("text, why", [("folder", "it is a folder"), ("/dev/zero", "it is neither a file nor a pipe"),
+                                       ("pipe", "nothing came through this pipe for 2 s"), ("none", "No such file")])
+def test_texts_that_are_no_files_are_refused(bin_dir, tmp_path, text, why):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    done = subprocess.run([str(bin_dir / "train"), text, "1"], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error[SM1001]: cannot read '{text}': {why}")
+
+
+@pytest.mark.parametrize("output", ["> /dev/full", ">&-"])
+def test_output_that_cannot_be_written_is_noticed(bin_dir, output):
+    done = subprocess.run(["bash", "-c", f"{bin_dir / 'train'} {ROOT / 'LICENSE'} 2 {output}"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "error[SM1006]: cannot write to standard output" in done.stderr
