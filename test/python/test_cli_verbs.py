@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 
 import numpy as np
@@ -241,3 +242,13 @@ def test_new_works_as_its_readme_says(run, smalti, tmp_path):
         assert done.returncode == 0, command + "\n" + done.stdout + done.stderr
     x, y, z = (np.load(tmp_path / "hello" / f) for f in ("x.npy", "y.npy", "results/out0.npy"))
     np.testing.assert_allclose(z, 2 * x + y, rtol=1e-6)
+
+
+def test_new_leaves_nothing_where_files_do_not_fit(smalti, tmp_path):
+    """Files may hold 64 KiB: the module can be written, the arrays cannot."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+    done = subprocess.run([smalti, "new", "above/hello"], capture_output=True, text=True, cwd=tmp_path, preexec_fn=limit,
+                          restore_signals=False)  # SIGXFSZ is ignored, as Python does
+    assert done.returncode == 2 and "error[SM1006]" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -189,4 +189,9 @@ Status makeFolder(const std::string& path) {
   return {};
 }
 
+Status renameFile(const std::string& path, const std::string& as) {
+  if (::rename(path.c_str(), as.c_str()) != 0) return cannotWrite(as, errno);
+  return {};
+}
+
 }  // namespace smalti

@@ -33,4 +33,7 @@ Status writeFile(const std::string& path, std::initializer_list<std::string_view
 /// Makes the folder and those above it. SM1006.
 Status makeFolder(const std::string& path);
 
+/// Renames a file or a folder. SM1006.
+Status renameFile(const std::string& path, const std::string& as);
+
 }  // namespace smalti

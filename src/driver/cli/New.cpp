@@ -1,4 +1,6 @@
 // smalti new: a folder with a small kernel that runs as it is.
+#include <unistd.h>
+
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -12,9 +14,8 @@
 namespace smalti::cli {
 namespace {
 
-Status write(const std::string& folder, std::vector<std::string>& files) {
-  if (Status status = makeFolder(folder); !status) return status;
-  const std::string name = std::filesystem::path(folder).filename().string();
+/// Writes the files of the new folder `name` to `folder`.
+Status write(const std::string& folder, const std::string& name, std::vector<std::string>& files) {
   for (const EmbeddedFile& file : newFiles()) {
     std::string text(file.text);
     constexpr std::string_view kPlaceholder = "NAME";
@@ -30,6 +31,23 @@ Status write(const std::string& folder, std::vector<std::string>& files) {
     if (Status status = interop::writeNpy(fmt::format("{}/{}", folder, files.back()), *array); !status) return status;
   }
   return {};
+}
+
+/// The folder with all its files or, after an error, nothing: they are written to another folder, which is renamed.
+Status make(const std::string& folder, std::vector<std::string>& files) {
+  namespace fs = std::filesystem;
+  const std::string half = fmt::format("{}.{}.tmp", folder, ::getpid());
+  std::vector<fs::path> made{half};  // with the folders above that are missing
+  std::error_code error;
+  for (fs::path above = made[0].parent_path(); !above.empty() && !fs::exists(above, error); above = above.parent_path())
+    made.push_back(above);
+  Status status = makeFolder(half);
+  if (status) status = write(half, fs::path(folder).filename().string(), files);
+  if (status) status = renameFile(half, folder);
+  if (status) return status;
+  fs::remove_all(half, error);
+  for (const fs::path& empty : made) fs::remove(empty, error);
+  return status;
 }
 
 /// A folder as an argument in a shell.
@@ -50,7 +68,7 @@ int create(const Session& session, std::string folder) {
                            .place = {},
                            .help = "choose another name, or remove it"});
   std::vector<std::string> files;
-  if (Status status = write(folder, files); !status) return session.refuse(status.error());
+  if (Status status = make(folder, files); !status) return session.refuse(status.error());
   if (session.json()) {
     session.printJson({{"folder", folder}, {"files", files}});
     return kOk;
