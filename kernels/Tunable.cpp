@@ -173,7 +173,8 @@ std::span<const Tunable> tunables() {
     const int64_t rows = operands[0].dim(0) / sizes.elements();
     std::fill_n(sizes.as<int32_t>(), sizes.elements(), static_cast<int32_t>(rows));
   };
-  static const std::vector<Tunable> kAll{
+  // Never destroyed, as the values of caches (CallCache.h).
+  static const auto& kAll = *new std::vector<Tunable>{
       {"matmul", "x [m, k], y [k, n]", 2, [](Types t) { return tuned_matmul(t[0], t[1]); }},
       {"flash_attention", "q [batch, heads, queries, size], k and v [batch, key heads, keys, size]", 3,
        [](Types t) { return tuned_flash_attention(t[0], t[1]); }},
