@@ -92,11 +92,20 @@ bool SyntaxReader::denseArray(Attr& out) {
   if (out.suffix.empty()) return cursor_.expected("an element type");
   if (cursor_.take(":")) {
     while (true) {
-      if (!attribute(out.items.emplace_back(), limits::kMaxNesting)) return false;
+      Attr& item = out.items.emplace_back();
+      if (!attribute(item, limits::kMaxNesting) || !fits(item, out.suffix)) return false;
       if (!cursor_.take(",")) break;
     }
   }
   return cursor_.expect(">");
+}
+
+bool SyntaxReader::fits(const Attr& number, std::string_view type) {
+  const auto dtype = elementTypeFromName(type);
+  if (!dtype || (number.kind != Attr::Kind::integer && number.kind != Attr::Kind::number)) return true;
+  Cursor literal(cursor_.source(), number.begin, number.end);
+  Array value;
+  return readDenseLiteral(literal, {*dtype, {}}, value) || cursor_.error(literal.takeError());
 }
 
 bool SyntaxReader::denseElements(Attr& out) {
@@ -208,12 +217,14 @@ bool SyntaxReader::attribute(Attr& out, int depth) {
     return true;
   }
   out.end = cursor_.offset();
-  if (read && (out.kind == Attr::Kind::integer || out.kind == Attr::Kind::number) && cursor_.take(":")) {
+  if (!read || (out.kind != Attr::Kind::integer && out.kind != Attr::Kind::number)) return read;
+  if (cursor_.take(":")) {
     Type suffix;
     if (!type(suffix, depth + 1)) return false;
     out.suffix = suffix.text;
+    return fits(out, out.suffix);
   }
-  return read;
+  return out.kind == Attr::Kind::integer || fits(out, out.text.find('.') == std::string::npos ? "i64" : "f64");
 }
 
 std::string quotedText(std::string_view text) {

@@ -3,45 +3,11 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <llvm/ADT/APFloat.h>
 
-#include "interop/stablehlo/Floats.h"
+#include "interop/FloatLiterals.h"
 #include "interop/stablehlo/Syntax.h"
 
 namespace smalti::interop::stablehlo {
-
-const llvm::fltSemantics* floatSemantics(DType t) {
-  switch (t) {
-    case DType::f4e2m1fn:
-      return &llvm::APFloat::Float4E2M1FN();
-    case DType::f8e5m2:
-      return &llvm::APFloat::Float8E5M2();
-    case DType::f8e4m3fn:
-      return &llvm::APFloat::Float8E4M3FN();
-    case DType::f8e4m3b11fnuz:
-      return &llvm::APFloat::Float8E4M3B11FNUZ();
-    case DType::f8e8m0fnu:
-      return &llvm::APFloat::Float8E8M0FNU();
-    case DType::bf16:
-      return &llvm::APFloat::BFloat();
-    case DType::f16:
-      return &llvm::APFloat::IEEEhalf();
-    case DType::f32:
-      return &llvm::APFloat::IEEEsingle();
-    case DType::f64:
-      return &llvm::APFloat::IEEEdouble();
-    default:
-      return nullptr;
-  }
-}
-
-uint64_t floatBits(DType t, const std::string& decimal) {
-  llvm::APFloat value(std::strtod(decimal.c_str(), nullptr));
-  if (t == DType::f8e8m0fnu && (value.isNegative() || !value.isFiniteNonZero())) return 0xff;  // its NaN
-  bool lossy = false;
-  value.convert(*floatSemantics(t), llvm::APFloat::rmNearestTiesToEven, &lossy);
-  return value.bitcastToAPInt().getZExtValue();
-}
 
 namespace {
 
@@ -86,6 +52,7 @@ bool readNumber(Cursor& literal, const ArrayType& type, std::byte* out) {
     return true;
   }
   if (is_float(t)) {
+    if (!hex && !holdsDecimal(t, text)) return bad(literal, type, "the value is out of range", at);
     store(t, floatBits(t, text), out);
     return true;
   }

@@ -6,7 +6,7 @@
 #include <llvm/ADT/APFloat.h>
 #include <llvm/ADT/APInt.h>
 
-#include "interop/stablehlo/Floats.h"
+#include "interop/FloatLiterals.h"
 #include "interop/stablehlo/Syntax.h"
 
 namespace smalti::interop::stablehlo {

@@ -69,6 +69,8 @@ class SyntaxReader {
   bool takeDim(ArrayType& out, int64_t dim, size_t begin);
   bool tooDeep(int depth);
   bool hashAttribute(Attr& out, int depth);
+  /// Whether the type (by its name) holds a number; SM2008 if not.
+  bool fits(const Attr& number, std::string_view type);
   bool denseElements(Attr& out);
   bool denseArray(Attr& out);
   bool functionType(Type& out, int depth);

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "interop/text/IntegerLiterals.h"
 #include "interop/text/Lexer.h"
+#include "interop/text/NumberLiterals.h"
 #include "interop/text/TextLimits.h"
 #include "ir/KernelOps.h"
 
@@ -69,7 +69,7 @@ class Scanner {
     countAffine();
     countShape();
     checkArray();
-    checkInteger();
+    checkNumber();
     respell();
     switch (current_.kind) {
       case Token::bad:
@@ -102,15 +102,15 @@ class Scanner {
       malformed(current_.offset, "array<…> holds integers or floats");
   }
 
-  void checkInteger() {
-    const auto misfit = integers_.see(current_);
+  void checkNumber() {
+    const auto misfit = numbers_.see(current_);
     if (!misfit || failure_) return;
     failure_ = Diagnostic{.code = "SM2204",
                           .message = fmt::format("{} does not hold {}", misfit->type, misfit->literal),
                           .place = placeIn(text_, misfit->offset, fileName_),
-                          .need = "a number as MLIR prints it: negative where the sign bit is set",
+                          .need = misfit->need,
                           .have = misfit->literal,
-                          .help = "write the negative number, or the bits in hexadecimal: 0x..."};
+                          .help = misfit->help};
   }
 
   void open() {
@@ -289,7 +289,7 @@ class Scanner {
   ScannedText result_;
   std::optional<Diagnostic> failure_;
   Token beforePrevious_, previous_, current_, next_;
-  IntegerLiterals integers_;
+  NumberLiterals numbers_;
   uint64_t tokens_ = 0, usedTokens_ = 0;
   int depth_ = 0;
   std::map<std::string, Alias> aliases_;

@@ -14,7 +14,7 @@ struct ScannedText {
   bool isStable = false;  ///< holds ops named "stable_mosaic.…"
 };
 
-/// SM2201 beyond a limit, SM2202 not MLIR text, SM2204 for integers that their type does not hold, SM3101 and SM3103
+/// SM2201 beyond a limit, SM2202 not MLIR text, SM2204 for numbers that their type does not hold, SM3101 and SM3103
 /// for ops that are refused.
 Result<ScannedText> scan(std::string_view text, const std::string& fileName);
 

@@ -52,6 +52,25 @@ TEST(ImportErrors, WholeMessages) {
             "  help: print the module again; do not elide large constants\n");
 }
 
+TEST(ImportErrors, SM2008_NumbersThatTheirTypeDoesNotHold) {
+  EXPECT_EQ(inMain("stablehlo.constant dense<[1.0, -1.0e39]> : tensor<2xf32>"),
+            "error[SM2008]: a constant of type f32[2] is malformed: the value is out of range\n"
+            "  --> t.mlir:3:41\n"
+            "  have: `%0 = stablehlo.constant dense<[1.0, -1.0e39]> : tensor<2xf32>`\n"
+            "  help: print the module again; do not elide large constants\n");
+  const auto isRefused = [](const std::string& op) { return inMain(op).starts_with("error[SM2008]"); };
+  for (const char* bad :
+       {"65520.0> : tensor<f16>", "500.0> : tensor<f8E4M3FN>", "7.0> : tensor<f4E2M1FN>", "-1.0> : tensor<f8E8M0FNU>",
+        "(1.0e39, 0.0)> : tensor<complex<f32>>", "4294967295> : tensor<i32>"})
+    EXPECT_TRUE(isRefused(std::string("stablehlo.constant dense<") + bad)) << bad;
+  for (const char* good :
+       {"65519.0> : tensor<f16>", "0x7C00> : tensor<f16>", "0x7F> : tensor<f8E4M3FN>", "4294967295> : tensor<ui32>"})
+    EXPECT_FALSE(isRefused(std::string("stablehlo.constant dense<") + good)) << good;
+  for (const char* bad : {"4294967295 : i32", "9223372036854775808", "array<i32: 1, 4294967295>", "1.0e39 : f32",
+                          "array<i64: 9223372036854775808>"})
+    EXPECT_TRUE(isRefused(std::string("stablehlo.negate %a {note = ") + bad + "} : tensor<2x3xf32>")) << bad;
+}
+
 std::string inMainOf(const std::string& arguments, const std::string& op) {
   return errorOf(moduleOf(
       "(" + arguments + ") -> tensor<f32>",
