@@ -81,7 +81,9 @@ function findings(chip) {
   return s;
 }
 function spentChart(time) {
-  const s = section('Where the time goes', 'most of it: ' + time.bound.replaceAll('_', ' '));
+  const once = time.loops_counted_once;
+  const s = section('Where the time goes', 'most of it: ' + time.bound.replaceAll('_', ' ') +
+      (once.length ? '; one iteration is counted of loops that run an unknown number of times: ' + once.join(', ') : ''));
   const parts = Object.entries(time.parts_us).filter(([, us]) => us > 0);
   chart(s, 70 + 34 * parts.length, {type: 'bar', data: {labels: parts.map(p => [p[0].replaceAll('_', ' '), micro(p[1]) + ', ' + percent(p[1] / time.us, 2)]),
       datasets: [{data: parts.map(p => p[1]), backgroundColor: parts.map((_, i) => colors[i % colors.length])}]},

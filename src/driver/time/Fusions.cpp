@@ -11,13 +11,12 @@ namespace {
 constexpr std::array<std::string_view, 5> kReshapes{"reshape", "sharding_constraint", "optimization_barrier",
                                                     "bitcast_convert", "custom_call"};
 /// A pass of its own, though it may compute its operands on the way.
-constexpr std::array<std::string_view, 29> kOwn{"reduce",
+constexpr std::array<std::string_view, 28> kOwn{"reduce",
                                                 "dot_general",
                                                 "convolution",
                                                 "scatter",
                                                 "gather",
                                                 "sort",
-                                                "while",
                                                 "reduce_window",
                                                 "select_and_scatter",
                                                 "case",

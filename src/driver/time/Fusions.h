@@ -18,6 +18,7 @@ class Fusions {
   Node source(ArrayType, HbmLayout);
   /// Takes no time to make.
   Node constant(ArrayType);
+  bool isConstant(Node n) const { return of(n).kind == Kind::constant; }
   /// `permutation` of a transpose: which dimension of its operand each one is.
   Node op(const std::string& name, std::vector<Node> operands, ArrayType, std::vector<int64_t> permutation = {});
   /// A kernel reads the value.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +12,7 @@
 #include "driver/time/Fusions.h"
 #include "driver/time/Known.h"
 #include "driver/time/TimeParts.h"
+#include "driver/time/TripCount.h"
 #include "ir/program/Exchange.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -23,6 +25,8 @@ double leastBytes(const sim::KernelTime& time) {
   for (const sim::Traffic& t : time.traffic) bytes += std::min(t.bytes * time.cores, t.arrayBytes);
   return bytes;
 }
+
+constexpr double kMostPasses = 9e18;  // an int64_t
 
 class Walk {
  public:
@@ -93,9 +97,10 @@ class Walk {
         if (auto status = call(frame, op); !status) return fail(std::move(status.error()));
       } else if (op.name == "manual_computation") {
         if (auto status = onDevices(frame, op); !status) return fail(std::move(status.error()));
-      } else if (op.name == "while" && callsKernels(op)) {
-        if (auto status = loop(frame, op); !status) return fail(std::move(status.error()));
-      } else if ((op.name == "case" || op.name == "if") && callsKernels(op)) {
+      } else if (op.name == "while") {
+        auto status = callsKernels(op) ? loop(frame, op) : loopOfOps(frame, op);
+        if (!status) return fail(std::move(status.error()));
+      } else if ((op.name == "case" || op.name == "if") && (callsKernels(op) || holds(op, "while"))) {
         if (auto status = branches(frame, op); !status) return fail(std::move(status.error()));
       } else {
         iciUs_ += collectiveUs(frame.function, op, devices_, chip_);
@@ -123,14 +128,15 @@ class Walk {
     }
   }
 
-  bool callsKernels(const Op& op) const {
-    return op.name == "kernel_call" ||
-           std::ranges::any_of(op.regions, [&](const Block& b) { return callsKernels(b.ops); }) ||
-           (op.name == "call" && callsKernels(program_.find(op.callee)->ops));
+  /// Whether the op is one of that name, or runs one.
+  bool holds(const Op& op, std::string_view name) const {
+    return op.name == name || std::ranges::any_of(op.regions, [&](const Block& b) { return holds(b.ops, name); }) ||
+           (op.name == "call" && holds(program_.find(op.callee)->ops, name));
   }
-  bool callsKernels(const std::vector<Op>& ops) const {
-    return std::ranges::any_of(ops, [&](const Op& op) { return callsKernels(op); });
+  bool holds(const std::vector<Op>& ops, std::string_view name) const {
+    return std::ranges::any_of(ops, [&](const Op& op) { return holds(op, name); });
   }
+  bool callsKernels(const Op& op) const { return holds(op, "kernel_call"); }
 
   /// What passes between iterations.
   struct Carried {
@@ -192,18 +198,67 @@ class Walk {
     return {};
   }
 
+  /// The values from outside that the op's regions read: those made inside have no nodes yet.
+  void needInRegions(const Frame& frame, const Op& op) {
+    for (const Block& region : op.regions)
+      for (const Op& inner : region.ops) {
+        need(frame, inner.operands);
+        needInRegions(frame, inner);
+      }
+  }
+
+  /// One iteration of a loop without kernels, times their number: each iteration takes the same time.
+  Status loopOfOps(Frame& frame, const Op& op) {
+    const Block &condition = op.regions[0], &body = op.regions[1];
+    const auto trips = tripCount(program_, frame.function, op, frame.known);
+    if (!trips) countedOnce_.insert(&op);
+    need(frame, op.operands);
+    needInRegions(frame, op);
+    Walk once(program_, chip_, assume_, timeLimitSeconds_);
+    once.devices_ = devices_;
+    Frame inside = frame;
+    for (size_t v = 0; v < inside.nodes.size(); ++v)
+      if (frame.nodes[v] >= 0) {
+        const ArrayType& type = frame.function.values[v];
+        inside.nodes[v] = fusions_.isConstant(frame.nodes[v]) ? once.fusions_.constant(type)
+                                                              : once.fusions_.source(type, compact(type));
+      }
+    Carried state = carried(frame, op.operands);
+    state.known.assign(op.operands.size(), std::nullopt);
+    for (const Block* block : {&condition, &body}) {
+      once.enter(inside, block->arguments, state);
+      auto results = once.ops(inside, block->ops);
+      if (!results) return fail(std::move(results.error()));
+      if (block == &condition) continue;
+      if (trips) results->erase(results->begin() + static_cast<ptrdiff_t>(trips->counter));  // not in HBM
+      once.need(inside, *results);
+    }
+    const double times = trips ? static_cast<double>(trips->iterations) : 1;
+    const Fusions::Cost cost = once.fusions_.cost();
+    inLoops_.passes += times * (static_cast<double>(cost.passes) + once.inLoops_.passes);
+    inLoops_.bytes += times * (cost.bytes + once.inLoops_.bytes);
+    iciUs_ += times * once.iciUs_;
+    countedOnce_.merge(once.countedOnce_);
+    const auto known = evaluateKnown(program_, frame.function, op, frame.known);
+    follow(frame, op);
+    state = carried(frame, op.results);
+    for (size_t i = 0; i < op.results.size(); ++i) state.known[i] = known ? std::optional((*known)[i]) : std::nullopt;
+    enter(frame, op.results, state);
+    return {};
+  }
+
   /// The branch that is taken; the slowest one, if that is not known.
   Status branches(Frame& frame, const Op& op) {
     need(frame, {op.operands.front()});
     const auto& index = frame.known[static_cast<size_t>(op.operands.front())];
-    const auto taken = index ? std::optional(chosenBranch(op, *index)) : std::nullopt;
+    const size_t taken = index ? chosenBranch(op, *index) : 0;
     // The walk of each branch starts from what is known here.
     std::optional<Walk> slowest;
     double most = -1;
     std::optional<Frame> after;
     std::vector<ValueId> results;
     for (size_t i = 0; i < op.regions.size(); ++i) {
-      if (taken && i != *taken) continue;
+      if (index && i != taken) continue;
       Walk branch = *this;
       Frame inside = frame;
       auto made = branch.ops(inside, op.regions[i].ops);
@@ -218,13 +273,15 @@ class Walk {
     }
     take(std::move(*slowest));
     Carried state = carried(*after, results);
-    if (!taken) state.known.assign(results.size(), std::nullopt);
+    if (!index) state.known.assign(results.size(), std::nullopt);
     enter(frame, op.results, state);
     return {};
   }
   void take(Walk&& other) {
     fusions_ = std::move(other.fusions_);
     iciUs_ = other.iciUs_;
+    inLoops_ = other.inLoops_;
+    countedOnce_ = std::move(other.countedOnce_);
     kernels_ = std::move(other.kernels_);
   }
 
@@ -324,11 +381,15 @@ class Walk {
   ProgramTime total() {
     ProgramTime out;
     const Fusions::Cost ops = fusions_.cost();
-    out.ops = ops.passes;
-    out.opBytes = ops.bytes;
+    const double passes = static_cast<double>(ops.passes) + inLoops_.passes;
+    out.ops = static_cast<int64_t>(std::min(passes, kMostPasses));
+    out.opBytes = ops.bytes + inLoops_.bytes;
     const double hbm = chip_.memory.hbmGbPerSecond * 1e3 * static_cast<double>(chip_.device.coresPerDevice) /
                        static_cast<double>(chip_.device.coresPerChip);  // bytes a µs of this device
-    out.opsUs = static_cast<double>(ops.passes) * chip_.time.opUs + ops.bytes / (hbm * chip_.time.opEfficiency);
+    out.opsUs = passes * chip_.time.opUs + out.opBytes / (hbm * chip_.time.opEfficiency);
+    for (const Op* op : countedOnce_) out.loopsCountedOnce.push_back(op->place);
+    std::ranges::sort(out.loopsCountedOnce, {},
+                      [](const SourcePlace& p) { return std::tie(p.file, p.line, p.column); });
     out.iciUs = iciUs_;
     out.us = out.opsUs + out.iciUs;
     for (KernelCallTime& k : kernels_) {
@@ -353,6 +414,11 @@ class Walk {
   int loops_ = 0;           ///< around what is walked
   size_t firstInLoop_ = 0;  ///< of kernels_, in the outermost loop
   double iciUs_ = 0;
+  /// Of all iterations of loops without kernels; `fusions_` holds only what is around them.
+  struct {
+    double passes = 0, bytes = 0;
+  } inLoops_;
+  std::set<const Op*> countedOnce_;  ///< loops without kernels whose number of iterations is not known
   std::vector<KernelCallTime> kernels_;
 };
 

@@ -27,6 +27,7 @@ struct ProgramTime {
   double opBytes = 0;                    ///< that they read and write
   double rooflineUs = 0;  ///< at the published peaks: the kernels' products, or each byte of their operands once
   std::vector<KernelCallTime> kernels;
+  std::vector<SourcePlace> loopsCountedOnce;  ///< without kernels: how often they run is not known
 };
 
 /// `inputs`: those of the module that are known. `timeLimitSeconds`: for the model of each kernel. SM6902, SM6903,

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/Text.h"
 #include "driver/term/Style.h"
 #include "driver/term/Table.h"
 #include "driver/time/TimeParts.h"
@@ -59,7 +60,8 @@ Json timeJson(const tpu::Chip& chip, const driver::ProgramTime& time) {
            {"low_us", time.lowUs},       {"high_us", time.highUs},
            {"bound", boundOf(parts).id}, {"roofline_fraction", time.us > 0 ? time.rooflineUs / time.us : 0},
            {"parts_us", Json::object()}, {"ops", {{"us", time.opsUs}, {"count", time.ops}, {"bytes", time.opBytes}}},
-           {"kernels", Json::array()}};
+           {"kernels", Json::array()},   {"loops_counted_once", Json::array()}};
+  for (const SourcePlace& place : time.loopsCountedOnce) out["loops_counted_once"].push_back(place.str());
   for (const Part& p : parts) out["parts_us"][std::string(p.id)] = p.us;
   for (const auto& k : time.kernels) {
     Json row{{"kernel", k.name},
@@ -80,6 +82,15 @@ Json timeJson(const tpu::Chip& chip, const driver::ProgramTime& time) {
   }
   return out;
 }
+
+namespace {
+std::string loopNotes(const driver::ProgramTime& time) {
+  std::string text;
+  for (const SourcePlace& place : time.loopsCountedOnce)
+    text += fmt::format("note: how often the loop at {} runs is not known: one iteration is counted\n", place.str());
+  return text;
+}
+}  // namespace
 
 std::string micro(double us) { return us >= 1e4 ? fmt::format("{:.4g} ms", us / 1e3) : fmt::format("{:.4g} µs", us); }
 
@@ -107,9 +118,12 @@ std::string timeText(const Session& session, const std::string& path, const tpu:
   const double clock = chip.device.clockGhz;
   auto parts = partsOf(chip, time);
   std::string text =
-      fmt::format("{} on {}: {} ({} to {}), {:.0f} % of the roofline; dominated by: {}\n", path, chip.name,
+      fmt::format("{} on {}: {} ({} to {}), {:.0f} % of the roofline; dominated by: {}", path, chip.name,
                   term::styled(term::Style::bold, micro(time.us), color), micro(time.lowUs), micro(time.highUs),
                   time.us > 0 ? 100 * time.rooflineUs / time.us : 0, boundOf(parts).what);
+  if (!time.loopsCountedOnce.empty())
+    text += fmt::format("; {} counted once", counted(time.loopsCountedOnce.size(), "loop"));
+  text += "\n";
   if (!whole) return text;
   std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us > b.us; });
   term::Table spent({{"where the time goes"}, {"time", term::Align::right}, {"%", term::Align::right}});
@@ -142,6 +156,7 @@ std::string timeText(const Session& session, const std::string& path, const tpu:
   }
   text += kernels.str(color);
   for (const auto& k : time.kernels) text += trafficText(k, time.kernels.size() > 1, color);
+  if (!time.loopsCountedOnce.empty()) text += "\n" + loopNotes(time);
   return text;
 }
 
@@ -160,7 +175,8 @@ std::string comparisonText(const Session& session, const std::string& a, const t
   const auto partsA = partsOf(chipA, timeA), partsB = partsOf(chipB, timeB);
   for (size_t i = 0; i < partsA.size(); ++i) row(partsA[i].what, partsA[i].us, partsB[i].us);
   row("roofline", timeA.rooflineUs, timeB.rooflineUs);
-  return table.str(session.colorOut());
+  const std::string notesA = loopNotes(timeA), notesB = loopNotes(timeB);
+  return table.str(session.colorOut()) + notesA + (notesB == notesA ? "" : notesB);
 }
 
 std::vector<KernelAdvice> adviceOn(const Program& program, const tpu::Chip& chip, const driver::ProgramTime& time) {
