@@ -281,3 +281,57 @@ def test_a_nan_that_was_computed_is_no_undefined_memory(run, tmp_path):
 def test_with_check_the_findings_say_it(run):
     done = run("run", ROOT / "examples/mistakes/missing_init.mlir", "--check")
     assert done.returncode == 3 and "finding[SM4102]" in done.stderr and NOTE not in done.stderr
+
+
+PART_OF_AN_OUTPUT = """module {
+  func.func @k(%o: memref<32x128xi8, #tpu.memory_space<vmem>>) attributes {dimension_semantics = [], scalar_prefetch = 0 : i64, scratch_operands = 0 : i64, window_params = []} {
+    %c0 = arith.constant 0 : index
+    %v = arith.constant dense<-128> : vector<ROWSx128xi8>
+    tpu.vector_store %o[%c0, %c0], %v {strides = array<i32>} : memref<32x128xi8, #tpu.memory_space<vmem>>, vector<ROWSx128xi8>,
+    return
+  }
+}
+"""
+UNUSED_ROWS_OUTSIDE = """module {
+  func.func @k(%x: memref<8x128xf32, #tpu.memory_space<vmem>>, %o: memref<8x128xf32, #tpu.memory_space<vmem>>) attributes {dimension_semantics = [], scalar_prefetch = 0 : i64, scratch_operands = 0 : i64, window_params = []} {
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %outside = vector.load %x[%c4, %c0] : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>
+    %inside = vector.load %x[%c0, %c0] : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>
+    %all = arith.constant dense<true> : vector<8x128xi1>
+    %s = arith.select %all, %inside, %outside : vector<8x128xi1>, vector<8x128xf32>
+    tpu.vector_store %o[%c0, %c0], %s {strides = array<i32>} : memref<8x128xf32, #tpu.memory_space<vmem>>, vector<8x128xf32>,
+    return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+@pytest.mark.parametrize("rows, notes", [(8, NOTE), (32, "")])
+def test_rows_of_the_least_small_integer_are_looked_into(run, tmp_path, target, rows, notes):
+    (tmp_path / "k.mlir").write_text(PART_OF_AN_OUTPUT.replace("ROWS", str(rows)))
+    done = run("run", "k.mlir", "--out-shape", "i8[32,128]", "--target", target, env={"SMALTI_CACHE": "off"})
+    assert done.returncode == 0 and done.stderr == notes
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_earlier_contents_of_an_edge_block_are_said(run, target):
+    """On `interpret` the elements outside the array are those of an earlier block, on `cpu` NaN."""
+    done = run("run", ROOT / "examples/mistakes/edge_block.mlir", "--target", target, env={"SMALTI_CACHE": "off"})
+    assert done.returncode == 0 and ("nan" in done.stdout) == (target == "cpu") and done.stderr == NOTE
+
+
+@pytest.mark.parametrize("target", ["interpret", "cpu"])
+def test_elements_outside_of_a_ref_are_said_if_they_are_used(run, tmp_path, target):
+    done = run("run", ROOT / "examples/mistakes/out_of_bounds.mlir", "--target", target, env={"SMALTI_CACHE": "off"})
+    assert done.returncode == 0 and done.stderr.startswith(NOTE + "\nwarning[SM4010]")
+    (tmp_path / "k.mlir").write_text(UNUSED_ROWS_OUTSIDE)
+    np.save(tmp_path / "x.npy", np.full((8, 128), np.nan, np.float32))
+    done = run("run", "k.mlir", "--out-shape", "f32[8,128]", "--in", "x.npy", "--target", target, env={"SMALTI_CACHE": "off"})
+    assert done.returncode == 0 and done.stderr.startswith("\nwarning[SM4010]")
+
+
+def test_json_has_the_note(run):
+    for module, notes in ((ROOT / "examples/mistakes/missing_init.mlir", [NOTE.removeprefix("note: ").strip()]), (CASES / "add_grid_1d", [])):
+        assert json.loads(run("run", module, "--json").stdout)["notes"] == notes

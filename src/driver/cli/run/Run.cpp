@@ -217,6 +217,7 @@ int run(const Session& session, const RunArguments& arguments) {
   const std::string undefined = explained ? "" : undefinedMemoryNote(*prepared, settings, *outcome);
   if (session.json()) {
     Json out = json(*prepared, *outcome, *compared, seconds);
+    out["notes"] = undefined.empty() ? Json::array() : Json::array({undefined});
     if (*paper)
       out["time"] = (*paper)->time ? timeJson((*paper)->chip, *(*paper)->time)
                                    : Json{{"error", driver::toJson((*paper)->time.error())}};
@@ -230,7 +231,7 @@ int run(const Session& session, const RunArguments& arguments) {
   }
   if (*paper && !(*paper)->time)
     session.note(session.diagnosticText((*paper)->time.error(), "note", session.colorErr()));
-  if (!undefined.empty()) session.note(undefined);
+  if (!undefined.empty()) session.note("note: " + undefined + "\n");
   noteCacheError(session);
   if (!session.json())
     for (const machine::Finding& f : outcome->findings) session.note("\n" + session.findingText(f, session.colorErr()));
