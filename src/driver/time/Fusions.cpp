@@ -76,8 +76,9 @@ struct Fusions::Chain {
   bool computes = false, reorders = false, movesLanes = false;
 };
 
-Fusions::Node Fusions::source(ArrayType type, HbmLayout layout) {
-  values_.push_back({.kind = Kind::source, .type = std::move(type), .layout = std::move(layout)});
+Fusions::Node Fusions::source(ArrayType type, HbmLayout layout, bool overwritable) {
+  values_.push_back(
+      {.kind = Kind::source, .type = std::move(type), .layout = std::move(layout), .overwritable = overwritable});
   return static_cast<Node>(values_.size()) - 1;
 }
 
@@ -92,11 +93,14 @@ Fusions::Node Fusions::op(const std::string& name, std::vector<Node> operands, A
                     : isOneOf(kReshapes, name) ? Kind::reshape
                     : isOneOf(kOwn, name)      ? Kind::own
                                                : Kind::fused;
+  const bool inPlace = name == "dynamic_update_slice" && operands.size() > 1 && of(operands[0]).overwritable;
   values_.push_back({.kind = kind,
                      .operands = std::move(operands),
                      .type = std::move(type),
                      .layout = {},
-                     .permutation = std::move(permutation)});
+                     .permutation = std::move(permutation),
+                     .readsPart = name == "dynamic_slice",
+                     .inPlace = inPlace});
   return static_cast<Node>(values_.size()) - 1;
 }
 
@@ -122,6 +126,7 @@ void Fusions::follow(Node n, HbmLayout layout, Chain& chain) const {
       before.clear();  // broadcasts, slices, concatenations: XLA chooses
     }
     if (operand.kind == Kind::constant || chain.seen[static_cast<size_t>(o)]) continue;
+    if (v.inPlace && o == v.operands[0]) continue;
     const bool inMemory =
         operand.kind == Kind::source || operand.kind == Kind::own || (operand.needed && operand.kind == Kind::fused);
     if (!inMemory) {
@@ -130,8 +135,14 @@ void Fusions::follow(Node n, HbmLayout layout, Chain& chain) const {
       follow(o, before, chain);
       continue;
     }
+    const double whole =
+        bytesIn(operand.layout.empty() ? rowMajor(operand.type.shape.size()) : operand.layout, operand.type);
+    if (v.readsPart) {  // the rest may be read, too
+      chain.bytes += std::min(whole, bytesIn(rowMajor(v.type.shape.size()), v.type));
+      continue;
+    }
     chain.seen[static_cast<size_t>(o)] = true;
-    chain.bytes += bytesIn(operand.layout.empty() ? rowMajor(operand.type.shape.size()) : operand.layout, operand.type);
+    chain.bytes += whole;
     if (before.empty() || operand.layout.empty()) continue;
     chain.reorders |= !isSame(before, operand.layout, operand.type.shape);
     chain.movesLanes |= driver::movesLanes(before, operand.layout, operand.type.shape);
@@ -152,7 +163,8 @@ void Fusions::pass(Node n, const HbmLayout* layout, bool always, Cost& cost) con
     follow(n, layout ? written : HbmLayout{}, chain);
   }
   if (!chain.computes && !chain.reorders && !always) return;
-  const double out = bytesIn(written, v.type);
+  const ArrayType& update = v.inPlace ? of(v.operands[1]).type : v.type;
+  const double out = bytesIn(v.inPlace ? rowMajor(update.shape.size()) : written, update);
   ++cost.passes;
   cost.bytes += chain.bytes + out;
   // Other lanes and arithmetic are two passes.

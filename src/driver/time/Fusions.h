@@ -14,8 +14,9 @@ namespace smalti::driver {
 class Fusions {
  public:
   using Node = int32_t;
-  /// An input of the module, or what a kernel gives.
-  Node source(ArrayType, HbmLayout);
+  /// An input of the module, or what a kernel gives. `overwritable`: it has memory of its own, in which an update of a
+  /// part is made (what a loop carries).
+  Node source(ArrayType, HbmLayout, bool overwritable = false);
   /// Takes no time to make.
   Node constant(ArrayType);
   bool isConstant(Node n) const { return of(n).kind == Kind::constant; }
@@ -41,6 +42,9 @@ class Fusions {
     HbmLayout layout;  ///< of a source, and of what is needed
     std::vector<int64_t> permutation;
     bool needed = false;
+    bool overwritable = false;
+    bool readsPart = false;  ///< dynamic_slice: only as many bytes as it gives
+    bool inPlace = false;    ///< dynamic_update_slice: only its second operand is read and written
   };
   struct Chain;
   const Value& of(Node n) const { return values_[static_cast<size_t>(n)]; }

@@ -156,7 +156,7 @@ class Walk {
     for (size_t i = 0; i < values.size(); ++i) {
       const auto v = static_cast<size_t>(values[i]);
       const ArrayType& type = frame.function.values[v];
-      frame.nodes[v] = fusions_.source(type, compact(type));
+      frame.nodes[v] = fusions_.source(type, compact(type), /*overwritable=*/true);
       frame.known[v] = from.known[i];
       frame.origins[v] = from.origins[i];
     }

@@ -51,6 +51,19 @@ TEST(Fusions, InputsAndResultsHaveTheLayoutWithTheLeastPadding) {
   EXPECT_DOUBLE_EQ(f.cost().bytes, 2 * (kHighBytes + 2 * kHighBytes));
 }
 
+TEST(Fusions, APartOfAnArrayIsReadAndWrittenAlone) {
+  const ArrayType many{DType::f32, {1000, 16, 128}};
+  const ArrayType one{DType::f32, {1, 16, 128}};
+  Fusions f;
+  const auto scanned = f.source(many, rowMajor(3)), made = f.source(many, rowMajor(3), /*overwritable=*/true);
+  f.needed(f.op("dynamic_update_slice", {made, f.op("negate", {f.op("dynamic_slice", {scanned}, one)}, one)}, many));
+  EXPECT_EQ(f.cost().passes, 1);
+  EXPECT_DOUBLE_EQ(f.cost().bytes, 2 * kBytes);
+  f.needed(f.op("dynamic_update_slice", {scanned, f.source(one, rowMajor(3))}, many));  // in other memory
+  EXPECT_EQ(f.cost().passes, 2);
+  EXPECT_DOUBLE_EQ(f.cost().bytes, 2 * kBytes + kBytes + 2000 * kBytes);
+}
+
 TEST(Fusions, AValueReturnedTwiceIsCopied) {
   Fusions f;
   const auto result = f.source(kType, rowMajor(2));
