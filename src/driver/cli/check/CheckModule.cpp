@@ -173,7 +173,10 @@ Checked checkModule(const std::string& path, const InputArguments& inputs, const
   term::Progress progress;
   Checked checked;
   driver::runInChildren(
-      1, limits, [&](int64_t) { return driver::dump(toJson(runGuarded(path, inputs, driver::optionsInChild(values), schedules))); },
+      1, limits,
+      [&](int64_t) {
+        return driver::dump(toJson(runGuarded(path, inputs, driver::optionsInChild(values), schedules)));
+      },
       [&](int64_t, const driver::ChildResult& result) { checked = fromChild(path, result, values); },
       [&] { progress.update(fmt::format("checking {} {:.0f} s", path, progress.seconds())); });
   progress.clear();

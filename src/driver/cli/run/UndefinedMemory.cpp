@@ -8,7 +8,6 @@
 #include "eval/Poison.h"
 #include "ir/BlockGeometry.h"
 #include "ir/KernelArguments.h"
-#include "machine/observers/Findings.h"
 #include "machine/observers/Registry.h"
 
 namespace smalti::cli {
@@ -73,7 +72,10 @@ std::string undefinedMemoryNote(const Prepared& prepared, const driver::RunSetti
   int64_t& limit = follow.execute.stepLimit;
   limit = limit > 0 ? std::min(limit, kMaxInstructions) : kMaxInstructions;
   const auto followed = driver::runProgram(prepared.program(), prepared.inputs, follow);
-  if (!followed || machine::countMistakes(followed->findings) == 0) return "";
+  const auto isUndefined = [](const machine::Finding& f) {
+    return f.diagnostic.code == "SM4101" || f.diagnostic.code == "SM4102";
+  };
+  if (!followed || std::ranges::none_of(followed->findings, isUndefined)) return "";
   return "undefined memory reaches the results; smalti check reports its origin";
 }
 
