@@ -20,8 +20,8 @@ constexpr int64_t kSumsInFlight = 4;
 /// Rows of C are often whole pages apart and then share the sets of L1. If more rows, or parts of rows, are written at
 /// the same time than L1 has ways, sums are staged, a cache line per row, before they are stored to C.
 constexpr int64_t kWays = 8, kStagedColumns = kLineBytes / 4;
-/// Parts of k, so that A occupies at most half of L1: without them, it is read from L2 for every few rows of B, and 4 and
-/// 8 rows of f32 or bf16 times a B of 32 MiB with rows of 8 to 32 KiB take 1.1 to 1.5 times as long (Zen 4).
+/// Parts of k, so that A occupies at most half of L1: without them, it is read from L2 for every few rows of B, and 4
+/// and 8 rows of f32 or bf16 times a B of 32 MiB with rows of 8 to 32 KiB take 1.1 to 1.5 times as long (Zen 4).
 constexpr int64_t kPartsOfL1 = 2, kRowsOfPart = 64;
 /// Vectors of a row that an iteration of GEMV by axpy adds, which bounds the code size.
 constexpr int64_t kPassVectors = 16;
