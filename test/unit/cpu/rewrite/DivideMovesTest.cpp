@@ -8,6 +8,7 @@
 
 #include "../native/Native.h"
 #include "cpu/rewrite/UnwrittenLoads.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace smalti::cpu::testing {
 namespace {
