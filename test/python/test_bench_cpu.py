@@ -195,11 +195,15 @@ def test_the_page_says_what_reading_pages_and_computing_leave():
 
 def test_the_page_says_what_multiplying_what_is_read_leaves():
     row = {"threads": 1, "unit": "GB/s", "peer": None, "peer_rate": None, "ratio": None, "valid_rounds": 3, "fraction": .9}
-    rows = [{**row, "workload": "decode bf16, 8 queries per key", "ours": 11, "limit": 12, "loop_limit": 30, "flop_limit": 12}]
-    assert report.bounds(rows) == [
+    limits = {"ours": 11, "limit": 12, "loop_limit": 30, "flop_limit": 12}
+    said, = report.bounds([{**row, **limits, "workload": "decode bf16, 8 queries per key"}])
+    assert said.startswith(
         "decode bf16, 8 queries per key, 1 thread: memory delivers 30.0 GB/s of keys and values, and the multiply-adds "
         "alone can use 12.0 GB/s: the lower rate is the limit.\n"
-        "  (A key and its value have 256 elements; their two products with 8 queries take 4,096 flops: 4 per byte of f32, 8 of bf16.)"]
+        "  (A key and its value have 256 elements; their two products with 8 queries take 4,096 flops: 4 per byte of f32, 8 of bf16. ")
+    assert report.bounds([{**row, **limits, "workload": "matmul f32, 8 x 4096 x 4096"}]) == [
+        "matmul f32, 8 x 4096 x 4096, 1 thread: memory delivers 30.0 GB/s of weights, and the multiply-adds alone can use "
+        "12.0 GB/s: the lower rate is the limit."]
 
 
 def test_workloads_have_names_of_their_own():
