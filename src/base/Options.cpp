@@ -100,9 +100,8 @@ std::vector<OptionRow> makeRows() {
       {"timeout-seconds",
        cases,
        &Options::timeoutSeconds,
-       "time after which a case or checked module counts as crashed, and the limit of the run of show and of the model "
-       "of "
-       "each kernel in time, report and tune (0: 60); the limit of a run (0: none)",
+       "time after which a case or checked module counts as crashed, and the limit of the run of show and of the "
+       "model of each kernel in time, report and tune (0: 60); the limit of a run (0: none)",
        {},
        0,
        86'400},

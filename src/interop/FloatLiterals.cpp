@@ -8,8 +8,6 @@
 namespace smalti::interop {
 namespace {
 
-double decimalValue(const std::string& decimal) { return std::strtod(decimal.c_str(), nullptr); }
-
 double asDouble(llvm::APFloat value) {
   bool lossy = false;
   value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lossy);
@@ -42,6 +40,8 @@ const llvm::fltSemantics* floatSemantics(DType t) {
       return nullptr;
   }
 }
+
+double decimalValue(const std::string& decimal) { return std::strtod(decimal.c_str(), nullptr); }
 
 uint64_t floatBits(DType t, const std::string& decimal) {
   llvm::APFloat value(decimalValue(decimal));

@@ -14,6 +14,7 @@ namespace smalti::interop {
 
 /// nullptr: not a float.
 const llvm::fltSemantics* floatSemantics(DType);
+double decimalValue(const std::string& decimal);
 uint64_t floatBits(DType, const std::string& decimal);
 /// Whether the number is finite after rounding. Overflow would give infinity, NaN, or in f4e2m1fn, which has neither,
 /// 6; f8e8m0fnu has neither 0 nor negative numbers.

@@ -1,7 +1,6 @@
 #include "interop/text/NumberLiterals.h"
 
 #include <charconv>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -22,7 +21,7 @@ std::string_view significant(std::string_view digits) {
 
 bool isLarger(std::string_view a, std::string_view b) { return a.size() != b.size() ? a.size() > b.size() : a > b; }
 
-double valueOf(std::string_view decimal) { return std::strtod(std::string(decimal).c_str(), nullptr); }
+double valueOf(std::string_view decimal) { return decimalValue(std::string(decimal)); }
 
 /// Bits of i2 to i64 and of index; 0: another type.
 int signlessBits(std::string_view type) {

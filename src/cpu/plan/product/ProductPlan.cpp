@@ -72,23 +72,16 @@ int64_t chooseStreams(const ProductFacts& f, int64_t streams) {
   return streams;
 }
 
-/// Into L2, further ahead than the hardware prefetcher.
-RowPrefetch choosePrefetch(const GemmShape& s, int64_t parts, const Processor& p) {
-  const int64_t rows = (s.transposedB ? s.n : s.k) / parts, rowBytes = storage_bytes(s.b) * (s.transposedB ? s.k : s.n);
-  const int64_t ahead = std::min(rows, ceilDiv(kBytesAhead, rowBytes));
+/// Into L2, further ahead than the hardware prefetcher. `together`: adjacent rows of B that are read at once.
+RowPrefetch choosePrefetch(const SkinnyFacts& f, int64_t together, const Processor& p) {
+  const GemmShape& s = f.shape;
+  const int64_t rows = f.rowsOfPart(), rowBytes = storage_bytes(s.b) * (s.transposedB ? s.k : s.n);
+  const int64_t ahead = std::min(rows, std::max(together, ceilDiv(kBytesAhead, rowBytes)));
   const bool passesL1 = rows * rowBytes >= p.l1Bytes && p.l2Bytes >= kLargeL2Bytes;
   // While several rows are multiplied, hardware does not prefetch far enough ahead. Otherwise, if it follows several
   // streams, software prefetches only cost a tenth of the bandwidth.
-  if (s.m >= kSlowRows) return {ahead, ahead};
+  if (s.m >= kSlowRows || together > 1) return {ahead, ahead};
   return p.readStreams > 1 ? RowPrefetch() : RowPrefetch{ahead, passesL1 ? ahead : 0};
-}
-
-/// Into L2, the rows that are multiplied together after those of now, or further ahead.
-RowPrefetch prefetchRows(const SkinnyFacts& f, int64_t together) {
-  const GemmShape& s = f.shape;
-  const int64_t rowBytes = storage_bytes(s.b) * (s.transposedB ? s.k : s.n);
-  const int64_t ahead = std::min(f.rowsOfPart(), std::max(together, ceilDiv(kBytesAhead, rowBytes)));
-  return {ahead, ahead};
 }
 
 PacksB choosePacking(const ProductFacts& f, const GemmPlan& plan) {
@@ -136,18 +129,17 @@ ProductPlan planSkinny(ProductPlan plan, Strategy strategy, const ProductFacts& 
   plan.streams = chooseStreams(facts, plan.interleaves ? p.readStreams : p.prefetchStreams);
   SkinnyFacts to{.shape = plan.shape, .parts = std::max(plan.blocksOfB, plan.streams)};
   plan.bf16Pairs = to.bf16Pairs = usesBf16Pairs(to.shape, to.parts, p);
-  plan.prefetch = choosePrefetch(to.shape, to.parts, p);
   plan.widensA = (to.shape.a == DType::bf16 || to.shape.a == DType::f16) && !plan.bf16Pairs;
   if (plan.widensA) to.shape.a = DType::f32;
+  int64_t together = 1;
   if (strategy == Strategy::gemvDot) {
     const GemvDotPlan dot = planGemvDot(to, p);
-    if (plan.prefetch.withinBlock > 0 && dot.consecutiveRowsOfB > plan.prefetch.withinBlock)
-      plan.prefetch = prefetchRows(to, dot.consecutiveRowsOfB);
+    together = dot.consecutiveRowsOfB;
     plan.division = dot;
   }
   if (strategy == Strategy::gemvAxpy) {
     const GemvAxpyPlan axpy = planGemvAxpy(to, p);
-    if (axpy.consecutiveRowsOfB > 1) plan.prefetch = prefetchRows(to, axpy.consecutiveRowsOfB * (to.bf16Pairs ? 2 : 1));
+    if (axpy.consecutiveRowsOfB > 1) together = axpy.consecutiveRowsOfB * (to.bf16Pairs ? 2 : 1);
     plan.division = axpy;
   }
   if (strategy == Strategy::skinnyTiles) {
@@ -155,6 +147,7 @@ ProductPlan planSkinny(ProductPlan plan, Strategy strategy, const ProductFacts& 
     if (plan.streams > 1) plan.streams = tiles.streams;
     plan.division = tiles;
   }
+  plan.prefetch = choosePrefetch(to, together, p);
   return plan;
 }
 

@@ -29,17 +29,21 @@ TextKernel product(const std::string& dtype, int64_t m, int64_t n, int64_t k, bo
   return kernel;
 }
 
+/// The product, after its native code has given the machine's bits.
+TextKernel sameProduct(const std::string& dtype, int64_t m, int64_t n, int64_t k, bool transposed) {
+  SCOPED_TRACE(fmt::format("{} {}x{}x{}{}", dtype, m, n, k, transposed ? " transposed" : ""));
+  TextKernel kernel = product(dtype, m, n, k, transposed);
+  same(kernel, {smallNumbers(dtype, {m, k}), smallNumbers(dtype, transposed ? Shape{n, k} : Shape{k, n})});
+  return kernel;
+}
+
 TEST(SkinnyGemm, ProductsOfRowsAndSumsOfRows) {
   SMALTI_LONG_TEST();
   for (const char* dtype : {"f32", "bf16"})
     for (const bool transposed : {true, false})
       for (const int64_t m : {1, 3, 8})
-        for (const auto& [n, k] :
-             {std::pair<int64_t, int64_t>{5, 3}, {16, 16}, {40, 70}, {35, 15}, {9, 1}, {150, 400}}) {
-          SCOPED_TRACE(fmt::format("{} {}x{}x{}{}", dtype, m, n, k, transposed ? " transposed" : ""));
-          same(product(dtype, m, n, k, transposed),
-               {smallNumbers(dtype, {m, k}), smallNumbers(dtype, transposed ? Shape{n, k} : Shape{k, n})});
-        }
+        for (const auto& [n, k] : {std::pair<int64_t, int64_t>{5, 3}, {16, 16}, {40, 70}, {35, 15}, {9, 1}, {150, 400}})
+          sameProduct(dtype, m, n, k, transposed);
 }
 
 /// Numbers whose rounding to bf16 is up, down, to even from both sides, out of range, and none at all.
@@ -234,9 +238,7 @@ TEST(SkinnyGemm, DotProductsInPartsOfK) {
     for (const int64_t m : {4, 7, 8})
       for (const auto& [k, n] : {std::pair<int64_t, int64_t>{4096, 130}, {2310, 67}, {5001, 5}}) {
         SCOPED_TRACE(fmt::format("{} {}x{}x{}", dtype, m, n, k));
-        const TextKernel kernel = product(dtype, m, n, k, true);
-        same(kernel, {smallNumbers(dtype, {m, k}), smallNumbers(dtype, {n, k})});
-        auto made = inspectNative(kernel.package(), {});
+        auto made = inspectNative(sameProduct(dtype, m, n, k, true).package(), {});
         ASSERT_TRUE(made) << made.error().str();
         const ProductPlan& plan = made->report.plan->products.at(0);
         if (plan.strategy() == Strategy::gemvDot && std::string_view(dtype) == "f32") {
@@ -250,21 +252,15 @@ TEST(SkinnyGemm, SeveralLongRowsAreAddedTogether) {
   SMALTI_LONG_TEST();
   for (const char* dtype : {"f32", "bf16"})
     for (const int64_t m : {1, 2, 3})
-      for (const auto& [k, n] : {std::pair<int64_t, int64_t>{63, 1500}, {130, 1024}, {9, 3001}}) {
-        SCOPED_TRACE(fmt::format("{} {}x{}x{}", dtype, m, n, k));
-        same(product(dtype, m, n, k, false), {smallNumbers(dtype, {m, k}), smallNumbers(dtype, {k, n})});
-      }
+      for (const auto& [k, n] : {std::pair<int64_t, int64_t>{63, 1500}, {130, 1024}, {9, 3001}})
+        sameProduct(dtype, m, n, k, false);
 }
 
 /// More rows than a tile has, if B is too large to be packed for them.
 TEST(SkinnyGemm, TilesOfUpToSixteenRows) {
   SMALTI_LONG_TEST();
   for (const char* dtype : {"f32", "bf16"})
-    for (const int64_t m : {9, 13, 16}) {
-      const int64_t k = 1030, n = 1061;
-      SCOPED_TRACE(fmt::format("{} {}x{}x{}", dtype, m, n, k));
-      same(product(dtype, m, n, k, false), {smallNumbers(dtype, {m, k}), smallNumbers(dtype, {k, n})});
-    }
+    for (const int64_t m : {9, 13, 16}) sameProduct(dtype, m, 1061, 1030, false);
 }
 
 /// Groups of rows of several streams, with rows that remain in each.
