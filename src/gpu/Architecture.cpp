@@ -10,11 +10,11 @@ namespace smalti::gpu {
 namespace {
 
 constexpr std::array<Architecture, 5> kArchitectures{{
-    {"sm_80", "a100 a30", 80, 163 << 10, false, "+ptx70"},
-    {"sm_86", "a10 a40 rtx3090 rtxa6000", 86, 99 << 10, false, "+ptx71"},
-    {"sm_89", "l4 l40 l40s rtx4090", 89, 99 << 10, false, "+ptx84"},
-    {"sm_90", "", 90, 227 << 10, false, "+ptx84"},
-    {"sm_90a", "h100 h200 gh200", 90, 227 << 10, true, "+ptx84"},
+    {"sm_80", "a100 a30", 80, 163 << 10, 164 << 10, 64, 32, false, "+ptx70"},
+    {"sm_86", "a10 a40 rtx3090 rtxa6000", 86, 99 << 10, 100 << 10, 48, 16, false, "+ptx71"},
+    {"sm_89", "l4 l40 l40s rtx4090", 89, 99 << 10, 100 << 10, 48, 24, false, "+ptx84"},
+    {"sm_90", "", 90, 227 << 10, 228 << 10, 64, 32, false, "+ptx84"},
+    {"sm_90a", "h100 h200 gh200", 90, 227 << 10, 228 << 10, 64, 32, true, "+ptx84"},
 }};
 
 bool isOneOf(std::string_view word, std::string_view words) {

@@ -14,8 +14,10 @@ struct Architecture {
   std::string_view name;     ///< as LLVM and ptxas write it: "sm_90a"
   std::string_view devices;  ///< names of devices of this architecture, separated by spaces
   int version = 0;           ///< compute capability × 10: 90
-  int64_t sharedBytes = 0;   ///< largest shared memory of a block (CUDA C++ Programming Guide, "Technical
-                             ///< Specifications per Compute Capability")
+  // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability":
+  int64_t sharedBytes = 0;        ///< largest shared memory of a block
+  int64_t sharedOfProcessor = 0;  ///< shared memory of a multiprocessor, in bytes
+  int warps = 0, blocks = 0;      ///< the most that a multiprocessor can have at once
   /// Whether a thread can copy boxes of arrays to shared memory (PTX ISA, cp.async.bulk.tensor).
   bool hasBoxes() const { return version >= 90; }
   bool hasWgmma = false;  ///< wgmma.mma_async, which only sm_90a has (PTX ISA)

@@ -169,6 +169,7 @@ def test_every_recorded_kernel_is_assembled(run, gpu):
         assert done.returncode == 0, case + done.stderr
         for kernel in json.loads(done.stdout)["kernels"]:
             assert kernel["registers"] > 0 and kernel["spill_bytes"] == 0, (case, kernel)
+            assert 0 < kernel["resident_warps"] <= kernel["most_warps"] == 64 and kernel["resident_blocks"] > 0, (case, kernel)
 
 
 def product_run(run, tmp_path, target, m, n, k, blocks, dtype, lhs_t=False, rhs_t=False, form="scratch", seed="0", precision=None):
@@ -313,6 +314,7 @@ def test_threads_that_copy_leave_registers_to_many_sums(run, tmp_path, gpu, m, n
     assert ("  registers are shared out anew: 240 to each of these threads, 24 to each of 128 others, of which one copies\n" in shown) == shares
     if shares and shutil.which("ptxas"):
         assert "  168 registers a thread at the launch, 0 bytes spilled, " in shown
+        assert "  12 of 64 warps (1 block) fit on a multiprocessor at once, limited by registers\n" in shown
 
 
 def test_sums_begin_at_0_without_being_cleared(run, tmp_path):

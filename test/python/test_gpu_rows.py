@@ -76,6 +76,7 @@ def test_rows_in_registers_are_read_once(run, tmp_path):
     assert done.stdout.count("cvt.rn.bf16x2.f32") == 8  # neighbours are rounded together
     assert done.stdout.count("bar.sync") == 2  # one for each reduction, none between points
     assert done.stdout.count("ex2.approx.ftz.f32") == 16
+    assert done.stdout.count("div.full.f32") == 16 and "div.rn.f32" not in done.stdout  # which has a branch
     assert ".minnctapersm 5" in done.stdout  # while some blocks of threads reduce, others load
 
 

@@ -11,7 +11,6 @@
 #include "eval/MathCoefficients.h"
 #include "ir/facts/Tolerance.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace smalti::cpu {
 
@@ -66,11 +65,8 @@ Lanes expByTable(llvm::ArrayRef<Lanes> operands) {
   return powerOf32nds(rounded, n, polynomial(r, kExpPiece) * r, x < kMinExpArgument);
 }
 
-/// 2^f by the instruction, within 2 ulp (CUDA C++ Programming Guide, "Mathematical Functions"). Without denormals,
-/// where they are 0, it is one.
 Lanes exp2OfNvidia(Lanes f, bool denormals = false) {
-  const auto id = denormals ? llvm::Intrinsic::nvvm_ex2_approx : llvm::Intrinsic::nvvm_ex2_approx_ftz;
-  return {f.code(), f.code().CreateIntrinsic(id, {f.type()}, {f.value()})};
+  return {f.code(), cpu::exp2OfNvidia(f.code(), f.value(), denormals)};
 }
 
 /// 2^n · 2^f with n + f = x log2(e). 2^n is always a normal number: for larger and smaller x, f is not small, and 2^f
@@ -219,7 +215,10 @@ Lanes tanh(Lanes operand) {
   const Lanes rounded = fma(twiceA, kLog2OfE[0], kRound);
   const Lanes f = fma(twiceA, kLog2OfE[0], kRound - rounded);
   const Lanes twice = fma(polynomial(f, kExp2Short), f + f, 2.0);
-  const Lanes large = 1.0 - 2.0 / fma(twice, halfOfPower(rounded), 1.0);
+  const Lanes divisor = fma(twice, halfOfPower(rounded), 1.0);
+  const Lanes large = 1.0 - (isForNvidia(operand.code())
+                                 ? 2.0 * Lanes(operand.code(), reciprocalOfNvidia(operand.code(), divisor.value()))
+                                 : 2.0 / divisor);
   return withSign(select(a < kTanhSplit, small, large), operand);
 }
 

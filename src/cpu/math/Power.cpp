@@ -2,11 +2,14 @@
 
 #include "cpu/math/Double.h"
 #include "cpu/math/Families.h"
+#include "cpu/math/Nvidia.h"
 
 namespace smalti::cpu {
 namespace {
 
-Lanes rsqrt(Lanes x) { return 1.0 / squareRoot(x); }
+Lanes rsqrt(Lanes x) {
+  return isForNvidia(x.code()) ? Lanes(x.code(), rsqrtOfNvidia(x.code(), x.value())) : 1.0 / squareRoot(x);
+}
 
 /// x y² with y = x^(-1/3): guessed from the bits, then Newton's y (4 - x y³) / 3, the last step in double.
 Lanes cbrt(Lanes operand) {

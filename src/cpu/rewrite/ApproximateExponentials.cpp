@@ -1,6 +1,5 @@
 #include "cpu/rewrite/ApproximateExponentials.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "cpu/analysis/RowWeights.h"
@@ -77,13 +76,7 @@ std::vector<mlir::Operation*> roundedWeights(const KernelPackage& package) {
 std::optional<KernelPackage> approximateExponentials(const KernelPackage& package) {
   if (roundedWeights(package).empty()) return std::nullopt;
   KernelPackage made = package.copy();
-  for (mlir::Operation* op : roundedWeights(made)) {
-    const Tolerance given = toleranceOf(*op);
-    const mlir::NamedAttribute allowed = toleranceAttribute(
-        op->getContext(),
-        {std::max(given.atol, kShortExponentials.atol), std::max(given.rtol, kShortExponentials.rtol)});
-    op->setAttr(allowed.getName(), allowed.getValue());
-  }
+  for (mlir::Operation* op : roundedWeights(made)) allow(*op, kShortExponentials);
   return made;
 }
 

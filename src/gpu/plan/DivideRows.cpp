@@ -15,6 +15,9 @@ namespace {
 /// Of the benchmark's blocks, those with 4096 or 8192 elements were the fastest on an H100. Larger ones are divided
 /// into parts of 4096: 16 for each of 256 threads.
 constexpr int64_t kMostElements = 8192, kElements = 4096;
+/// What every part reads may be this many times as large as a part: layer_norm was the fastest with one row, although
+/// each part reads two rows of weights (H100).
+constexpr int64_t kSharedPerPart = 2;
 /// The fewest elements of a part that are neighbours in memory: four for each thread of a warp.
 constexpr int64_t kNeighbours = 128;
 
@@ -65,7 +68,7 @@ std::optional<KernelPackage> divideRows(const KernelPackage& package) {
   if (!best) return std::nullopt;
   const Blocks blocks = blocksOf(arguments, *dims, *best);
   if (blocks.divided <= kMostElements) return std::nullopt;
-  const int64_t block = dims->block(*best), least = std::max(kElements, blocks.others);
+  const int64_t block = dims->block(*best), least = std::max(kElements, blocks.others / kSharedPerPart);
   const Shape output = shapeOf(arguments.output(0).getType());
   int64_t part = block, neighbours = 1;  // of an index of the axis
   for (size_t d = dimensionOf(arguments, *dims, *best) + 1; d < output.size(); ++d) neighbours *= output[d];

@@ -10,6 +10,7 @@
 #include "gpu/plan/DivideRows.h"
 #include "gpu/plan/FitProducts.h"
 #include "gpu/plan/FuseScale.h"
+#include "gpu/plan/RoundedResults.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/FoldUtils.h"
@@ -53,9 +54,9 @@ std::optional<KernelPackage> dropUnusedLoads(const KernelPackage& package) {
 std::optional<KernelPackage> rewriteForGpus(const KernelPackage& package, const Architecture& architecture,
                                             const GpuParams& params) {
   std::optional<KernelPackage> now;
-  for (const auto pass :
-       {dropUnusedLoads, cpu::foldGridBounds, foldScalars, cpu::divideMoves, cpu::multiplyWithoutUnits,
-        cpu::eliminateLaneBroadcasts, cpu::multiplyNarrowFloats, cpu::approximateExponentials, fuseScale, divideRows})
+  for (const auto pass : {dropUnusedLoads, cpu::foldGridBounds, foldScalars, cpu::divideMoves,
+                          cpu::multiplyWithoutUnits, cpu::eliminateLaneBroadcasts, cpu::multiplyNarrowFloats,
+                          cpu::approximateExponentials, shortenRoundedResults, fuseScale, divideRows})
     if (auto made = pass(now ? *now : package)) now = std::move(made);
   if (auto made = fitProducts(now ? *now : package, architecture, params)) now = std::move(made);
   return now;

@@ -46,9 +46,12 @@ bool isKnown(llvm::Intrinsic::ID id) {
     case llvm::Intrinsic::maxnum:
     case llvm::Intrinsic::minnum:
     case llvm::Intrinsic::nearbyint:
+    case llvm::Intrinsic::nvvm_div_full:
     case llvm::Intrinsic::nvvm_ex2_approx:
     case llvm::Intrinsic::nvvm_ex2_approx_ftz:
     case llvm::Intrinsic::nvvm_f2bf16_rn:
+    case llvm::Intrinsic::nvvm_rcp_approx_ftz_f:
+    case llvm::Intrinsic::nvvm_rsqrt_approx_f:
     case llvm::Intrinsic::rint:
     case llvm::Intrinsic::round:
     case llvm::Intrinsic::roundeven:

@@ -25,4 +25,11 @@ mlir::NamedAttribute toleranceAttribute(mlir::MLIRContext* context, Tolerance to
   return b.getNamedAttr(kTolerance, b.getDenseF64ArrayAttr({tolerance.atol, tolerance.rtol}));
 }
 
+void allow(mlir::Operation& op, Tolerance tolerance) {
+  const Tolerance given = toleranceOf(op);
+  const mlir::NamedAttribute made = toleranceAttribute(
+      op.getContext(), {std::max(given.atol, tolerance.atol), std::max(given.rtol, tolerance.rtol)});
+  op.setAttr(made.getName(), made.getValue());
+}
+
 }  // namespace smalti

@@ -16,20 +16,24 @@ std::vector<int64_t> divided(const TextKernel& k) {
   return made ? made->signature.grid : std::vector<int64_t>();
 }
 
-/// x + w in blocks of rows; `w` has the given number of rows, and is the same in all steps.
-TextKernel sums(Shape block, int64_t rowsOfW = 1) {
+/// The sum of x in blocks of rows, and of some rows that are the same in all steps.
+TextKernel sums(Shape block, int weights = 1) {
   TextKernel k({4}, "parallel");
   const Spec rows{.array = {4 * block[0], block[1]}, .block = block, .map = "%i, %c0"};
-  const Val x = k.input(rows),
-            w = k.input({.array = {rowsOfW, block[1]}, .block = {rowsOfW, block[1]}, .map = "%c0, %c0"}),
-            o = k.output(rows);
-  Val v = k.load(w);
-  if (rowsOfW == 1 && block[0] > 1) {
-    const Val wide = k.fresh(fmt::format("vector<{}x{}xf32>", block[0], block[1]));
-    k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, v.name, v.type, wide.type));
-    v = wide;
+  Val sum = k.load(k.input(rows));
+  std::vector<Val> given;
+  for (int w = 0; w < weights; ++w)
+    given.push_back(k.load(k.input({.array = {1, block[1]}, .block = {1, block[1]}, .map = "%c0, %c0"})));
+  const Val o = k.output(rows);
+  for (Val w : given) {
+    if (block[0] > 1) {
+      const Val wide = k.fresh(fmt::format("vector<{}x{}xf32>", block[0], block[1]));
+      k.raw(fmt::format("{} = vector.broadcast {} : {} to {}", wide.name, w.name, w.type, wide.type));
+      w = wide;
+    }
+    sum = k.binary("arith.addf", sum, w);
   }
-  k.store(k.binary("arith.addf", k.load(x), v), o);
+  k.store(sum, o);
   return k;
 }
 
@@ -44,9 +48,10 @@ TEST(DivideRows, SmallBlocksStay) {
   EXPECT_EQ(divided(sums({1, 16384})), std::vector<int64_t>());
 }
 
-/// Every part reads all of w.
-TEST(DivideRows, PartsAreAsLargeAsWhatAllOfThemRead) {
-  EXPECT_EQ(divided(sums({64, 512}, 64)), std::vector<int64_t>());
+/// Every part reads all of these rows.
+TEST(DivideRows, PartsAreHalfAsLargeAsWhatAllOfThemRead) {
+  EXPECT_EQ(divided(sums({16, 4096}, 2)), std::vector<int64_t>{4 * 16});
+  EXPECT_EQ(divided(sums({16, 4096}, 4)), std::vector<int64_t>{4 * 8});
 }
 
 /// Sums of columns, whose blocks are divided along their rows in memory.

@@ -8,6 +8,7 @@
 #include "cpu/emit/elements/ReducePrecision.h"
 #include "cpu/emit/elements/ToInteger.h"
 #include "cpu/math/Math.h"
+#include "cpu/math/Nvidia.h"
 #include "ir/Types.h"
 #include "ir/facts/Attributes.h"
 #include "ir/facts/Tolerance.h"
@@ -54,6 +55,12 @@ Reg fdiv(Builder& b, Reg x, Reg y) {
       number && number->getValueAPF().getExactInverse(&inverse))
     return b.CreateFMul(x, llvm::ConstantFP::get(y->getType(), inverse));
   return b.CreateFDiv(x, y);
+}
+
+Reg divf(const ElementOp& e) {
+  const bool isShort = toleranceOf(e.op).rtol >= kShortDivisions.rtol && isForNvidia(e.b) &&
+                       e.operands[0]->getType()->isFloatTy() && !llvm::isa<llvm::Constant>(e.operands[1]);
+  return isShort ? roundTo(e.b, e.out, quotientOfNvidia(e.b, e.operands[0], e.operands[1])) : floatBinary<fdiv>(e);
 }
 
 /// C's fmod, exact: multiples of y·2^(28·k) are subtracted, the largest first. In f64 each quotient has less than 29
@@ -268,7 +275,7 @@ const llvm::StringMap<EmitElement>& table() {
       {"arith.addf", floatBinary<fadd>},
       {"arith.subf", floatBinary<fsub>},
       {"arith.mulf", floatBinary<fmul>},
-      {"arith.divf", floatBinary<fdiv>},
+      {"arith.divf", divf},
       {"arith.remf", remf},
       {"arith.maximumf", floatBinary<fmax>},
       {"arith.minimumf", floatBinary<fmin>},

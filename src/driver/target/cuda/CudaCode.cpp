@@ -5,6 +5,7 @@
 #include "driver/target/Code.h"
 #include "driver/target/cuda/Cuda.h"
 #include "driver/term/Style.h"
+#include "gpu/ptx/Occupancy.h"
 #include "gpu/ptx/Ptx.h"
 #include "gpu/ptx/Tools.h"
 
@@ -93,7 +94,15 @@ Result<CodeView> inspectCudaCode(const KernelPackage& package, const CodeRequest
     view.text += fmt::format("  {} registers a thread{}, {} bytes spilled, {} bytes of cubin\n", r.registers,
                              code->lowered.registers.computing > 0 ? " at the launch" : "", r.spillBytes,
                              term::grouped(static_cast<int64_t>(assembled->cubin.size())));
+    const gpu::Occupancy occupancy = gpu::occupancyOf(code->lowered, r.registers, *architecture);
+    view.text +=
+        fmt::format("  {} of {} warps ({} block{}) fit on a multiprocessor at once, limited by {}\n", occupancy.warps,
+                    architecture->warps, occupancy.blocks, occupancy.blocks == 1 ? "" : "s", occupancy.limit);
     view.figures.update({{"registers", r.registers},
+                         {"resident_blocks", occupancy.blocks},
+                         {"resident_warps", occupancy.warps},
+                         {"most_warps", architecture->warps},
+                         {"limited_by", occupancy.limit},
                          {"spill_bytes", r.spillBytes},
                          {"stack_bytes", r.stackBytes},
                          {"cubin_bytes", assembled->cubin.size()}});

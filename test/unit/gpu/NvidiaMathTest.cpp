@@ -1,4 +1,4 @@
-// The code of exp for NVIDIA GPUs, with 2^f by another function instead of their instruction.
+// The code of functions for NVIDIA GPUs, with other functions instead of their instructions.
 #include <bit>
 #include <random>
 
@@ -12,28 +12,49 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// The code for GPUs, whose instruction is replaced by this processor's code for exp2.
+/// What replaces an instruction of these GPUs here; null: it is none.
+llvm::Value* inOtherWords(llvm::IRBuilderBase& code, llvm::IntrinsicInst& call) {
+  llvm::Value* const x = call.getArgOperand(0);
+  const auto one = [&] { return llvm::ConstantFP::get(x->getType(), 1.0); };
+  switch (call.getIntrinsicID()) {
+    case llvm::Intrinsic::nvvm_ex2_approx_ftz:
+      return cpu::emitMath(code, "math.exp2", std::span(&x, 1));
+    case llvm::Intrinsic::nvvm_rcp_approx_ftz_f:
+      return code.CreateFDiv(one(), x);
+    case llvm::Intrinsic::nvvm_rsqrt_approx_f:
+      return code.CreateFDiv(one(), code.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
+    default:
+      return nullptr;
+  }
+}
+
+/// The code for GPUs, whose only instruction is replaced.
 llvm::Value* codeOfNvidia(llvm::IRBuilderBase& code, std::string_view name, std::span<llvm::Value* const> operands,
                           Tolerance allowed = {}) {
-  llvm::Module& module = *code.GetInsertBlock()->getModule();
+  llvm::Function& function = *code.GetInsertBlock()->getParent();
+  llvm::Module& module = *function.getParent();
   const llvm::Triple host = module.getTargetTriple();
+  const llvm::Attribute features = function.getFnAttribute("target-features");
   module.setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
+  function.removeFnAttr("target-features");
   llvm::Value* result = cpu::emitMath(code, name, operands, allowed);
   module.setTargetTriple(host);
-  llvm::SmallVector<llvm::IntrinsicInst*, 1> calls;
+  if (features.isValid()) function.addFnAttr(features);
+  llvm::SmallVector<llvm::IntrinsicInst*> calls;
   for (llvm::Instruction& i : *code.GetInsertBlock())
-    if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
-      if (call->getIntrinsicID() == llvm::Intrinsic::nvvm_ex2_approx_ftz) calls.push_back(call);
-  EXPECT_EQ(calls.size(), 1U);
+    if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i)) calls.push_back(call);
+  int replaced = 0;
   for (llvm::IntrinsicInst* call : calls) {
     const llvm::IRBuilderBase::InsertPointGuard guard(code);
     code.SetInsertPoint(call);
-    llvm::Value* const operand = call->getArgOperand(0);
-    llvm::Value* const power = cpu::emitMath(code, "math.exp2", std::span(&operand, 1));
-    if (call == result) result = power;
-    call->replaceAllUsesWith(power);
+    llvm::Value* const other = inOtherWords(code, *call);
+    if (!other) continue;
+    ++replaced;
+    if (call == result) result = other;
+    call->replaceAllUsesWith(other);
     call->eraseFromParent();
   }
+  EXPECT_EQ(replaced, 1) << name;
   return result;
 }
 
@@ -104,6 +125,26 @@ TEST(ExponentialOfNvidia, IsShorterWithATolerance) {
   }
   EXPECT_EQ(computed(shortExp, {kInfinity, -kInfinity, 3e38f, -3e38f}),
             (std::vector{kInfinity, 0.0f, kInfinity, 0.0f}));
+}
+
+/// The largest error of a function over numbers of all sizes. The instruction adds its own.
+double worstError(std::string_view name, double (*exact)(double)) {
+  std::vector<float> x;
+  std::mt19937 bits(7);
+  for (int i = 0; i < 1 << 20; ++i) x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits())));
+  for (float at = -12; at < 12; at += 0x1p-14f) x.push_back(at);
+  const std::vector<float> y =
+      computed([&](llvm::IRBuilderBase& code,
+                   std::span<llvm::Value* const> operands) { return codeOfNvidia(code, name, operands); },
+               x);
+  double worst = 0;
+  for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, cpu::ulpError(y[i], exact(static_cast<double>(x[i]))));
+  return worst;
+}
+
+TEST(FunctionsOfNvidia, AreAsExactAsElsewhere) {
+  EXPECT_LE(worstError("math.tanh", std::tanh), 2);  // the reciprocal, which is at most 1/2, adds half of its 1 ulp
+  EXPECT_LE(worstError("math.rsqrt", [](double x) { return 1 / std::sqrt(x); }), 1.5);
 }
 
 /// select(x < bound, other, x), and 2^ of that.
