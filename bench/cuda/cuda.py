@@ -10,12 +10,20 @@ nvidia-cuda-nvdisasm). The figures are those of the innermost loop with the most
   multiplying      instructions of the loop that multiply (HGMMA, HMMA, IMMA, QMMA, FFMA), of all its instructions
   issue / multiply cycles that a scheduler needs to issue the loop, divided by the cycles that its share of the tensor cores
                    (or of the FP32 units) needs: below 1, multiplications limit the loop, according to its instructions
-  copied / blocks  bytes that a step copies to shared memory, divided by the bytes of the blocks that it reads
+  copied / blocks  bytes that a step copies to shared memory, divided by the bytes of the blocks that it copies
   resident warps   of the most that a multiprocessor can have; registers, shared memory and threads limit them
 
-The products on the tensor cores of sm_90a have limits: no spilled bytes, issue / multiply below 1, copied / blocks at most 1.05. It is an error
-if one of them exceeds these. Attention is shown with the blocks for which issue / multiply is lowest, without spilled bytes if possible; its loop
-is shown without the code of the last step, which divides by the sums and stores the result.
+Kernels without products have a loop over the points of the grid instead:
+
+  per element      instructions of a thread for each element of the result
+  issue / memory   cycles that a scheduler needs to issue the loop, divided by the cycles in which the GPU's memory moves the bytes that
+                   the loop loads and stores, of all multiprocessors: below 1, memory can be the limit
+  moved / minimum  bytes that the loop loads and stores, divided by those of the blocks, each once
+
+Rows of sm_90a that say so in LIMITS have limits: no spilled bytes, issue / multiply and issue / memory below 1, copied / blocks and
+moved / minimum at most 1.05. It is an error if one of them exceeds these. Of several choices of blocks, the one is shown for which issue / multiply or
+issue / memory is lowest, without spilled bytes if possible; the loop of attention is shown without the code of the last step, which divides by
+the sums and stores the result.
 """
 
 import argparse
@@ -33,13 +41,15 @@ from products import kernel, result_type  # noqa: E402
 
 SMALTI = os.environ.get("SMALTI", str(ROOT / "build/release/bin/smalti"))
 
-# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; multiply-adds per cycle and multiprocessor:
-# NVIDIA's white papers of A100, L40 and H100 (dense tensor cores of 16-bit floats; FP32 units).
-PROCESSORS = {"sm_80": {"shared": 164 << 10, "warps": 64, "bf16": 1024, "f32": 64},
-              "sm_89": {"shared": 100 << 10, "warps": 48, "bf16": 512, "f32": 128},
-              "sm_90a": {"shared": 228 << 10, "warps": 64, "bf16": 2048, "f32": 128}}
-REGISTERS = 64 << 10
-LIMITS = {"spilled bytes": 0, "issue / multiply": 0.99, "copied / blocks": 1.05}
+# Of each multiprocessor and cycle, NVIDIA's white papers and data sheets of A100 80GB, L40, H100 and H200: multiply-adds of the dense
+# tensor cores (of 16-bit floats) and of the FP32 units; bytes of the GPU's memory (of the fastest device: bandwidth / multiprocessors /
+# boost clock).
+PROCESSORS = {"sm_80": {"bf16": 1024, "f32": 64, "bytes": 2039 / 108 / 1.41},
+              "sm_89": {"bf16": 512, "f32": 128, "bytes": 864 / 142 / 2.49},
+              "sm_90a": {"bf16": 2048, "f32": 128, "bytes": 4800 / 132 / 1.98}}
+PRODUCT_LIMITS = {"spilled bytes": 0, "issue / multiply": 0.99, "copied / blocks": 1.05}
+MEMORY_LIMITS = {"spilled bytes": 0, "issue / memory": 0.99, "moved / minimum": 1.05}
+MEMORY_KINDS = ("softmax", "rms_norm", "layer_norm", "chain")
 
 PRODUCTS = [  # name, sizes, blocks, dtype, precision
     ("bf16 4096³, steps of 64", (4096, 4096, 4096), (128, 256, 64), "bf16", None),
@@ -118,15 +128,18 @@ def shown(gpu, *arguments):
     return found | {"sass": subprocess.run([*command, "sass"], capture_output=True, text=True).stdout}, None
 
 
-def figures(name, gpu, found):
+def common_figures(name, gpu, found):
+    return {"kernel": name, "gpu": gpu, "threads": found["threads"] + found.get("copy_threads", 0), "registers": found["registers"],
+            "spilled bytes": found["spill_bytes"], "shared bytes": found["shared_bytes"],
+            "resident warps": f"{found['resident_warps']} of {found['most_warps']}", "stages": found["stages"] or ""}
+
+
+def product_figures(name, gpu, found):
+    """Of the innermost loop that multiplies."""
     p = PROCESSORS[gpu]
-    threads = found["threads"] + found.get("copy_threads", 0)
-    warps = threads // 32
-    registers = -(-found["registers"] // 8) * 8 * 32 * warps
-    blocks = min(REGISTERS // max(registers, 1), p["shared"] // (found["shared_bytes"] + 1024), p["warps"] // warps, 32)
-    row = {"kernel": name, "gpu": gpu, "threads": threads, "registers": found["registers"], "spilled bytes": found["spill_bytes"],
-           "shared bytes": found["shared_bytes"], "resident warps": f"{blocks * warps} of {p['warps']}",
-           "stages": found["stages"]}
+    row = common_figures(name, gpu, found)
+    if found["block_bytes"]:
+        row["copied / blocks"] = round(found["copied_bytes"] / found["block_bytes"], 2)
     body = innermost(found["sass"])
     if body:
         def cycles(instructions):
@@ -141,16 +154,52 @@ def figures(name, gpu, found):
     return row
 
 
-def excess(row):
+def bytes_moved(instructions, name):
+    """Bytes that a thread loads (LDG) or stores (STG)."""
+    widths = [m for i in instructions if (m := re.match(name + r"\.E(?:\.(\w+))?", i))]
+    return sum({"128": 16, "64": 8, "U16": 2, "S16": 2, "U8": 1, "S8": 1}.get(m[1], 4) for m in widths)
+
+
+def memory_figures(name, gpu, found, module):
+    """Of the loop over the points of the grid, if it has no loop inside."""
+    row = common_figures(name, gpu, found)
+    body = max(loops(found["sass"]), key=lambda b: bytes_moved(b, "STG"), default=[])
+    loaded, stored = bytes_moved(body, "LDG"), bytes_moved(body, "STG")
+    if not stored:
+        return row
+    # A point's blocks: the result, and of each operand a block of as many rows, or a row of weights.
+    width = width_of(module["results"][0])
+    elements = stored // width
+    rows = max(1, elements * found["threads"] // sizes_of(module["results"][0])[-1])
+    least = stored + sum(elements * width_of(t) // (1 if sizes_of(t)[0] > 1 else rows) for t in module["arguments"])
+    row["per element"] = round(len(body) / elements, 1)
+    warps = found["threads"] // 32
+    row["issue / memory"] = round(len(body) * warps / 4 / ((stored + elements * width_of(module["arguments"][0])) * found["threads"]
+                                                            / PROCESSORS[gpu]["bytes"]), 2)
+    row["moved / minimum"] = round((loaded + stored) / least, 2)
+    return row
+
+
+def width_of(text):
+    return WIDTHS[text.split("[")[0]]
+
+
+def sizes_of(text):
+    return [int(n) for n in re.findall(r"\d+", text.split("[")[1])]
+
+
+def excess(row, limits):
     """The figures of a row that exceed their limits, or are missing."""
-    return [f"{row['kernel']}: {name} is {row.get(name, 'unknown')}, at most {most} is allowed" for name, most in LIMITS.items()
+    return [f"{row['kernel']}: {name} is {row.get(name, 'unknown')}, at most {most} is allowed" for name, most in limits.items()
             if not isinstance(row.get(name), (int, float)) or row[name] > most]
 
 
-def attention(gpu, folder, only):
-    """A row for each kernel with products of the benchmark's attention."""
+def benchmarked(gpu, folder, only):
+    """A row, and its limits, for each kernel of the benchmark on a device that `PRODUCTS` does not contain."""
     for kernel in json.loads((folder / "rows.json").read_text()):
-        if not kernel["kind"].startswith("attention") or kernel["sizes"]["length"] != ATTENTION_LENGTH or only not in kernel["name"]:
+        kind = kernel["kind"]
+        is_attention = kind.startswith("attention")
+        if kind in ("matmul", "launch") or (is_attention and kernel["sizes"]["length"] != ATTENTION_LENGTH) or only not in kernel["name"]:
             continue
         choices = {}
         for module in kernel["modules"]:
@@ -160,9 +209,16 @@ def attention(gpu, folder, only):
             types = [word for option, of in (("--in", "arguments"), ("--out-shape", "results")) for one in module[of] for word in (option, one)]
             found, why = shown(gpu, folder / module["file"], *types)
             name = f"{kernel['name']}{', ' + module['part'] if module['part'] else ''}, blocks {module['blocks']}"
-            choices.setdefault(module["part"], []).append(figures(name, gpu, found) if found else {"kernel": name, "gpu": gpu, "refused": why})
+            if not found:
+                row = {"kernel": name, "gpu": gpu, "refused": why}
+            elif kind in MEMORY_KINDS:
+                row = memory_figures(name, gpu, found, module)
+            else:
+                row = product_figures(name, gpu, found)
+            choices.setdefault(module["part"], []).append(row)
+        limits = MEMORY_LIMITS if kind in MEMORY_KINDS else PRODUCT_LIMITS if kind == "grouped" else {}
         for rows in choices.values():
-            yield min(rows, key=lambda row: (row.get("spilled bytes", 1) > 0, row.get("issue / multiply", 1e9)))
+            yield min(rows, key=lambda row: (row.get("spilled bytes", 1) > 0, row.get("issue / multiply", row.get("issue / memory", 1e9)))), limits
 
 
 def measure(arguments):
@@ -196,26 +252,27 @@ def main():
                 file.write_text(kernel(m, n, k, *blocks, dtype, precision=precision))
                 found, why = shown(gpu, file, "--in", f"{dtype}[{m},{k}]", "--in", f"{dtype}[{k},{n}]", "--out-shape",
                                    f"{result_type(dtype)}[{m},{n}]")
-                row = figures(name, gpu, found) if found else {"kernel": name, "gpu": gpu, "refused": why}
-                if row.get("stages"):
-                    depth = 128 // WIDTHS[dtype]
-                    copied = found["stage_bytes"] * -(-blocks[2] // depth)
-                    row["copied / blocks"] = round(copied / (WIDTHS[dtype] * blocks[2] * (blocks[0] + blocks[1])), 2)
-                rows.append(row)
+                rows.append(product_figures(name, gpu, found) if found else {"kernel": name, "gpu": gpu, "refused": why})
                 if gpu == "sm_90a" and (dtype != "f32" or precision):
-                    exceeded += excess(row)
-            rows += attention(gpu, kernels, arguments.only)
+                    exceeded += excess(rows[-1], PRODUCT_LIMITS)
+            for row, limits in benchmarked(gpu, kernels, arguments.only):
+                rows.append(row)
+                if gpu == "sm_90a":
+                    exceeded += excess(row, limits)
             for case in CASES:
                 folder_of_case = ROOT / "test/data/cases" / case
                 if arguments.only in case and folder_of_case.exists():
                     found, why = shown(gpu, folder_of_case)
-                    rows.append(figures(case, gpu, found) if found else {"kernel": case, "gpu": gpu, "refused": why})
-    columns = ["kernel", "gpu", "threads", "registers", "spilled bytes", "shared bytes", "resident warps", "stages", "multiplying",
-               "issue / multiply", "copied / blocks"]
-    print("Static figures: nothing was run, and no speed is claimed.\n")
-    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
-    for row in rows:
-        print("| " + " | ".join(str(row.get(c, "") if row.get(c) is not None else "") for c in columns) + " |" + row.get("refused", ""))
+                    rows.append(product_figures(case, gpu, found) if found else {"kernel": case, "gpu": gpu, "refused": why})
+    columns = ["kernel", "gpu", "threads", "registers", "spilled bytes", "shared bytes", "resident warps", "stages"]
+    products = [*columns, "multiplying", "issue / multiply", "copied / blocks"]
+    memory = [*columns, "per element", "issue / memory", "moved / minimum"]
+    print("Static figures: nothing was run, and no speed is claimed.")
+    for shown_columns, those in ((products, [r for r in rows if "per element" not in r]), (memory, [r for r in rows if "per element" in r])):
+        if those:
+            print("\n| " + " | ".join(shown_columns) + " |\n|" + "---|" * len(shown_columns))
+        for row in those:
+            print("| " + " | ".join(str(row.get(c, "")) for c in shown_columns) + " |" + row.get("refused", ""))
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(rows, indent=1))
     if exceeded:

@@ -89,6 +89,8 @@ Result<GpuParams> readGpuParams(std::string_view text) {
       for (const Param& p : kParams) names.push_back(p.name);
       return malformed("an unknown parameter for GPUs", fmt::format("{}", fmt::join(names, ", ")), part);
     }
+    if (!known->text(params).empty())
+      return malformed("a parameter for GPUs is given twice", fmt::format("{} once", name), part);
     if (!known->set(params, value))
       return malformed("a parameter for GPUs has an impossible value", fmt::format("{}={}", name, known->values), part);
   }

@@ -61,6 +61,8 @@ def test_sm7209_wrong_parameters_are_refused(run):
         "error[SM7209]: a parameter for GPUs has an impossible value\n  need: num_warps=1, 2, 4, 8 or 16\n  have: num_warps=3\n" + example)
     assert refused("warps=4") == (
         "error[SM7209]: an unknown parameter for GPUs\n  need: num_warps, num_stages, copies, turns\n  have: warps=4\n" + example)
+    assert refused("num_warps=4 num_warps=8") == (
+        "error[SM7209]: a parameter for GPUs is given twice\n  need: num_warps once\n  have: num_warps=8\n" + example)
     for bad in ("num_warps", "num_warps=", "num_stages=-2", "num_stages=99999999999999999999", "copies=both", "turns=1", "turns==on", "=", "num_warps=8.0"):
         assert refused(bad).startswith("error[SM7209]"), bad
     impossible = "error[SM7209]: the kernel cannot be compiled as its parameters for GPUs say\n"

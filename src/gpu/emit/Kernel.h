@@ -23,17 +23,18 @@ struct DeviceKernel {
   int64_t sharedBytes = 0, workspaceBytes = 0;  ///< per block
   std::vector<int64_t>
       sharedBounds;  ///< sizes of the leading grid axes whose points are divided among blocks, or kDynamicBound
-  std::vector<int64_t> dividedGrid;        ///< the grid of the parts, if blocks have been divided; else empty
-  PointOrder order;                        ///< the order of those points
-  bool hasRuns = false;                    ///< the last of these axes is divided into runs of steps (cpu::BlockRuns)
-  std::vector<bool> written;               ///< by result: whether the kernel certainly writes every element
-  int barriers = 0;                        ///< number of barriers in the code
-  int streamed = 0, stages = 0;            ///< products whose operands are prefetched across grid steps; their stages
-  int64_t stageBytes = 0;                  ///< bytes of such a stage
-  int64_t residentBytes = 0;               ///< bytes of operands that are copied once per point
-  int turns = 0;                           ///< warp groups that issue products in turns; 0: they do not
-  std::shared_ptr<const PrintOps> prints;  ///< null: the kernel prints nothing
-  std::string sequentialReason;            ///< why grid axes run in order (cpu::ParallelPlan::reason)
+  std::vector<int64_t> dividedGrid;         ///< the grid of the parts, if blocks have been divided; else empty
+  PointOrder order;                         ///< the order of those points
+  bool hasRuns = false;                     ///< the last of these axes is divided into runs of steps (cpu::BlockRuns)
+  std::vector<bool> written;                ///< by result: whether the kernel certainly writes every element
+  int barriers = 0;                         ///< number of barriers in the code
+  int streamed = 0, stages = 0;             ///< products whose operands are prefetched across grid steps; their stages
+  int64_t stageBytes = 0;                   ///< bytes of such a stage
+  int64_t residentBytes = 0;                ///< bytes of operands that are copied once per point
+  int64_t copiedBytes = 0, blockBytes = 0;  ///< bytes that a step copies to stages, and of the blocks that it copies
+  int turns = 0;                            ///< warp groups that issue products in turns; 0: they do not
+  std::shared_ptr<const PrintOps> prints;   ///< null: the kernel prints nothing
+  std::string sequentialReason;             ///< why grid axes run in order (cpu::ParallelPlan::reason)
   int allThreads() const { return threads + copyThreads; }
 };
 

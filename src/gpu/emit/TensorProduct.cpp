@@ -263,6 +263,8 @@ class TensorProduct {
 
   /// `from`: null if the left operand is in registers.
   void multiplyByWarps(Reg from, Reg right, Reg chunk) {
+    constexpr int64_t kOfFragment = ProductTile::kRows / kGroup;  // groups of its rows
+    Reg inPair = b_.CreateURem(eighth(), number(2)), pair = b_.CreateUDiv(eighth(), number(2));
     for (int64_t k = 0; k < kSteps; ++k) {
       std::vector<std::array<Reg, 4>> left;
       for (int64_t i = 0; i < t_.fragmentsM; ++i) {
@@ -270,16 +272,16 @@ class TensorProduct {
           for (int part = 0; part < t_.parts; ++part) left.push_back(leftInRegisters(i, chunk, k, part));
           continue;
         }
-        Reg row = b_.CreateMul(b_.CreateAdd(down_, number(i * t_.warpsDown)), number(ProductTile::kRows));
-        left.push_back(matrices(lhs_, from, row, k, true));
+        const Groups rows{b_.CreateAdd(b_.CreateMul(down_, number(kOfFragment)), inPair),
+                          i * t_.warpsDown * kOfFragment};
+        left.push_back(matrices(lhs_, from, rows, k, pair));
       }
       for (int64_t j = 0; j < t_.fragmentsN; j += 2) {
         // One load for two fragments; the last of an odd number is loaded twice.
-        Reg second = number(std::min<int64_t>(j + 1, t_.fragmentsN - 1) - j);
-        Reg fragment = b_.CreateAdd(number(j), b_.CreateMul(b_.CreateUDiv(lane_, number(16)), second));
-        Reg first = b_.CreateMul(b_.CreateAdd(across_, b_.CreateMul(fragment, number(t_.warpsAcross))),
-                                 number(ProductTile::kColumns));
-        const std::array<Reg, 4> two = matrices(rhs_, right, first, k, false);
+        const bool hasSecond = j + 1 < t_.fragmentsN;
+        const Groups columns{hasSecond ? b_.CreateAdd(across_, b_.CreateMul(pair, number(t_.warpsAcross))) : across_,
+                             j * t_.warpsAcross};
+        const std::array<Reg, 4> two = matrices(rhs_, right, columns, k, inPair);
         for (int64_t i = 0; i < t_.fragmentsM; ++i)
           for (int64_t of = 0; of < 2 && j + of < t_.fragmentsN; ++of)
             for (int part = 0; part < t_.parts; ++part)
@@ -289,21 +291,44 @@ class TensorProduct {
     }
   }
 
-  /// Loads four matrices of 8 rows of 16 bytes. Of the left operand: 16 rows from `first` on × 32 bytes of K. Of the
-  /// right one: 8 columns from each lane's `first` on × 32 bytes of K. `step`: which 32 bytes.
-  std::array<Reg, 4> matrices(const StagedOperand& o, Reg from, Reg first, int64_t step, bool isLeft) {
-    Reg inEight = b_.CreateURem(lane_, number(8)), eighth = b_.CreateUDiv(lane_, number(8));
-    Reg low = b_.CreateURem(eighth, number(2)), high = b_.CreateUDiv(eighth, number(2));
-    // In units of 8 elements, and of 16 bytes.
-    Reg sideStep = isLeft ? low : number(0), depthStep = isLeft ? high : low;
-    Reg side = b_.CreateAdd(first, b_.CreateMul(sideStep, number(8)));
-    Reg depthVector = b_.CreateAdd(number(2 * step), depthStep);
-    // A row of the matrix is an index of the side, or of K if that is not the inner dimension; then it is transposed.
-    Reg row = b_.CreateAdd(o.depthInner ? side : b_.CreateMul(depthVector, number(o.perVector())), inEight);
-    Reg vector = o.depthInner ? depthVector : b_.CreateUDiv(side, number(o.perVector()));
-    Reg place = stagedPlace(l_, o, row, vector);
-    return l_.device.loadMatrices(b_, b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateZExt(place, b_.getInt64Ty())),
-                                  !o.depthInner);
+  static constexpr int64_t kGroup = 8;  ///< rows of a matrix that ldmatrix loads
+  /// Which eight lanes of the warp this one belongs to: they hold the addresses of the rows of a matrix.
+  Reg eighth() { return b_.CreateUDiv(lane_, number(kGroup)); }
+
+  /// The number of a group of eight rows or columns of the result: the sum of two numbers without common bits, since
+  /// the numbers of warps are powers of 2.
+  struct Groups {
+    Reg ofThread = nullptr;
+    int64_t constant = 0;
+  };
+
+  /// Loads four matrices of 8 rows of 16 bytes, for the 32 bytes along K that `step` tells. This lane's row belongs to
+  /// `groups` and to the half `half` (0 or 1) of these bytes. As in FmaChunk.cpp, addresses consist of a part that
+  /// depends on the thread, of which there are few, and a constant.
+  std::array<Reg, 4> matrices(const StagedOperand& o, Reg from, const Groups& groups, int64_t step, Reg half) {
+    constexpr int64_t kVectors = kRowBytes / StagedOperand::kCopyBytes;  // of a row
+    Reg inGroup = b_.CreateURem(lane_, number(kGroup));
+    Reg row, vector;         // of the thread: a row of 128 bytes; which 16 of them, swizzled
+    int64_t constant = 0;    // bytes
+    Reg matrix = number(0);  // where the matrix with the thread's row begins
+    if (o.depthInner) {
+      row = b_.CreateAdd(b_.CreateMul(groups.ofThread, number(kGroup)), inGroup);
+      vector = b_.CreateXor(b_.CreateXor(half, inGroup), number(2 * step));
+      constant = groups.constant * kGroup * kRowBytes;
+    } else {
+      // A row of a matrix is an index of K; it is transposed.
+      const int64_t matrixBytes = o.rows() * kRowBytes;
+      row = b_.CreateAdd(b_.CreateMul(half, number(kGroup)), inGroup);
+      vector = b_.CreateXor(b_.CreateXor(b_.CreateURem(groups.ofThread, number(kVectors)), inGroup),
+                            number(groups.constant % kVectors));
+      matrix = b_.CreateMul(b_.CreateUDiv(groups.ofThread, number(kVectors)), number(matrixBytes));
+      constant = groups.constant / kVectors * matrixBytes + 2 * step * kGroup * kRowBytes;
+    }
+    Reg ofThread = b_.CreateAdd(b_.CreateAdd(matrix, b_.CreateMul(row, number(kRowBytes))),
+                                b_.CreateMul(vector, number(StagedOperand::kCopyBytes)));
+    Reg place = b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateZExt(ofThread, b_.getInt64Ty()));
+    return l_.device.loadMatrices(
+        b_, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), place, static_cast<uint64_t>(constant)), !o.depthInner);
   }
 
   void storeTile(const ElementIndex& batch, Reg firstRow, Reg firstColumn) {

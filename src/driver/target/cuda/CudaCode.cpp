@@ -77,6 +77,8 @@ Result<CodeView> inspectCudaCode(const KernelPackage& package, const CodeRequest
                   {"point_group", code->lowered.order.group},
                   {"largest_first", code->lowered.order.largestFirst},
                   {"resident_bytes", code->lowered.residentBytes},
+                  {"copied_bytes", code->lowered.copiedBytes},
+                  {"block_bytes", code->lowered.blockBytes},
                   {"turns", code->lowered.turns},
                   {"runs_of_steps", code->lowered.hasRuns},
                   {"in_order", code->lowered.sequentialReason}};
