@@ -49,6 +49,8 @@ def assemble(ptxas, ptx, gpu, folder):
     done = subprocess.run([ptxas, "-v", f"-arch={gpu}", "-o", str(folder / "kernel.cubin"), str(source)], capture_output=True, text=True)
     if done.returncode:
         return {"error": done.stderr[:2000]}
+    if serial := re.findall(r"warning.*\(C75\d\d\).*", done.stderr):  # products of warp groups one by one
+        return {"error": serial[0]}
     return {"spilled": number(r"(\d+) bytes spill stores", done.stderr), "registers": number(r"Used (\d+) registers", done.stderr)}
 
 

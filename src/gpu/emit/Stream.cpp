@@ -41,6 +41,7 @@ void Stream::endEarly() {
   if (plan_.pendingAcrossSteps && !copies_) l_.device.groupWait(b_, 0, nullptr, 0, DType::f32);
   if (!copies_) endTurn();
   b_.CreateStore(b_.getInt32(1), ended(), true);
+  if (copies_) waitForStarted();
 }
 
 /// To the next of `count` stages or buffers.

@@ -106,6 +106,7 @@ class Stream {
   void copyBoxes(size_t product, size_t side, Reg chunk, Reg to, Reg full);
   void waitToCopy(Reg mbarrier, Reg parity, llvm::BasicBlock* ended);
   void copyResidents(llvm::BasicBlock* ended);
+  void waitForStarted();
   void copyResidentsByAll(Reg point);
   void forNextProduct(const std::function<void(size_t, Reg chunk)>&);
   std::vector<Reg> indicesOfStep();

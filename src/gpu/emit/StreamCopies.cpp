@@ -373,21 +373,39 @@ void Stream::copyResidents(llvm::BasicBlock* ended) {
   advanceState(residentFills_, plan_.residentBuffers());
 }
 
+/// Waits for the copies that have been started: they write to the memory of the block, which may be that of another one
+/// after its end.
+void Stream::waitForStarted() {
+  const auto waitForLast = [&](StreamMbarrier kind, const PipelineState& fills, int count) {
+    // Stages from the next one on were last filled a round earlier, or never: the phase before the first has ended.
+    Reg next = get(fills.stage), parity = get(fills.parity);
+    for (int s = 0; s < count; ++s) {
+      Reg isEarlier = b_.CreateZExt(b_.CreateICmpULE(next, number(s)), b_.getInt32Ty());
+      waitFor(mbarrier(kind, number(s)), b_.CreateXor(parity, isEarlier));
+    }
+  };
+  waitForLast(StreamMbarrier::full, fills_, plan_.stages);
+  if (!plan_.residents.empty()) waitForLast(StreamMbarrier::residentFull, residentFills_, plan_.residentBuffers());
+}
+
 void Stream::copyAll(Reg first, Reg points, Reg step) {
   copies_ = true;
   beginCopies(first, points, step);
   const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, l_.function); };
-  auto *header = block("item"), *copy = block("chunk"), *after = block("copied");
+  auto *header = block("item"), *copy = block("chunk"), *ended = block("ended"), *after = block("copied");
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   b_.CreateCondBr(get(more_, b_.getInt1Ty()), copy, after);
   b_.SetInsertPoint(copy);
   if (!plan_.residents.empty())
     l_.when(b_.CreateICmpNE(get(filledPoint_, b_.getInt64Ty()), get(point_, b_.getInt64Ty())),
-            [&] { copyResidents(after); });
-  waitToCopy(mbarrier(StreamMbarrier::free, get(fills_.stage)), get(fills_.parity), after);
+            [&] { copyResidents(ended); });
+  waitToCopy(mbarrier(StreamMbarrier::free, get(fills_.stage)), get(fills_.parity), ended);
   copyNext();
   b_.CreateBr(header);
+  b_.SetInsertPoint(ended);
+  waitForStarted();
+  b_.CreateBr(after);
   b_.SetInsertPoint(after);
   copies_ = false;
 }

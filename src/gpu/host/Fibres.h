@@ -4,8 +4,9 @@
 // "Synchronization Functions"), and a shuffle in which not all lanes of a warp take part (PTX ISA, shfl.sync). The seed
 // determines the order of the threads between two barriers; results that depend on it reveal a race. With odd seeds, a
 // warp runs as far ahead of the others as barriers permit. Asynchronous operations (copies to shared memory, products
-// of warp groups) complete in the wait for them or, depending on the seed, immediately; a missing wait, or memory that
-// is overwritten too early, changes the results.
+// of warp groups) complete as late as the wait for them permits or, depending on the seed, immediately; a missing wait,
+// or memory that is overwritten too early, changes the results. Sums that are written while a product is in flight, and
+// a missing wgmma.fence or fence.proxy.async, are errors. Shared memory is full of NaN at first.
 #pragma once
 
 #include <atomic>
@@ -55,6 +56,7 @@ void hostGroupMma(void* sums, const int32_t (&left)[4], const void* right, bool 
 void hostCopy(void* to, const void* from, int32_t bytes);
 void hostCommitCopies();
 void hostWaitForCopies(int32_t groups);
+void hostPublish();
 void* hostShared();
 int32_t hostStopped();
 
