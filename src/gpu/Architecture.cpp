@@ -17,6 +17,9 @@ constexpr std::array<Architecture, 5> kArchitectures{{
     {"sm_90a", "h100 h200 gh200", 90, 227 << 10, 228 << 10, 64, 32, true, "+ptx84"},
 }};
 
+/// Architectures and devices whose tensor cores have instructions (tcgen05) and memory of their own.
+constexpr std::string_view kWithTcgen05 = "sm_100 sm_100a sm_103 sm_103a b100 b200 gb200 b300 gb300";
+
 bool isOneOf(std::string_view word, std::string_view words) {
   for (size_t at = 0; at < words.size();) {
     const size_t end = std::min(words.find(' ', at), words.size());
@@ -39,11 +42,17 @@ Result<Architecture> architectureNamed(std::string_view name) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", a.name);
     if (!a.devices.empty()) known += fmt::format(" ({})", a.devices);
   }
+  if (isOneOf(lower, kWithTcgen05))
+    return fail({.code = "SM7203",
+                 .message = fmt::format("there is no code for the tensor cores of '{}' (tcgen05)", name),
+                 .place = {},
+                 .need = known,
+                 .help = "name sm_90: its code runs there, with the instructions for tensor cores of older GPUs"});
   return fail({.code = "SM7203",
                .message = fmt::format("there is no code for a GPU named '{}'", name.substr(0, 100)),
                .place = {},
                .need = known,
-               .help = "name one of these; code for an older one runs on newer ones"});
+               .help = "name one of these; code for an older one runs on newer ones, except that for sm_90a"});
 }
 
 }  // namespace smalti::gpu

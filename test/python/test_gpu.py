@@ -159,6 +159,14 @@ def test_sm7203_unknown_gpus(run):
         "  help: name one of these; a folder to keep calls in has a slash: cuda-host:./h10\n"), done.stderr
 
 
+@pytest.mark.parametrize("name", ["b200", "SM_100a"])
+def test_sm7203_gpus_with_tensor_cores_of_another_kind(run, name):
+    assert run("show", CASES / "add_grid_1d", "--target", f"cuda:{name}", "--stage", "ptx").stderr == (
+        f"error[SM7203]: there is no code for the tensor cores of '{name}' (tcgen05)\n"
+        "  need: sm_80 (a100 a30), sm_86 (a10 a40 rtx3090 rtxa6000), sm_89 (l4 l40 l40s rtx4090), sm_90, sm_90a (h100 h200 gh200)\n"
+        "  help: name sm_90: its code runs there, with the instructions for tensor cores of older GPUs\n")
+
+
 def tool_environment(folder, text):
     """A ptxas of our own, found before any other: `folder` is a Python environment."""
     tool = folder / "lib/python3.99/site-packages/nvidia/cu99/bin/ptxas"

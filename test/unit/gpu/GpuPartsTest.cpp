@@ -21,7 +21,7 @@ TEST(Architectures, SM7203_UnknownArchitecturesAreNamed) {
             "error[SM7203]: there is no code for a GPU named 'sm_35'\n"
             "  need: sm_80 (a100 a30), sm_86 (a10 a40 rtx3090 rtxa6000), sm_89 (l4 l40 l40s rtx4090), sm_90, "
             "sm_90a (h100 h200 gh200)\n"
-            "  help: name one of these; code for an older one runs on newer ones\n");
+            "  help: name one of these; code for an older one runs on newer ones, except that for sm_90a\n");
 }
 
 TEST(Hazards, ABarrierStandsBetweenAWriteAndAnythingElse) {
