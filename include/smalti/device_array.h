@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "smalti/array.h"
@@ -26,7 +27,8 @@ namespace smalti {
 class DeviceArray {
  public:
   DeviceArray() = default;
-  /// `gpu`: counted from 0. Error SM7205: there is no such GPU, or no memory.
+  /// `gpu`: counted from 0. Error SM1009: no memory holds such an array. SM7205: there is no such GPU, or it has not
+  /// enough memory.
   static Result<DeviceArray> allocate(ArrayType type, int gpu = 0);
   static Result<DeviceArray> copy_of(const Array& host, int gpu = 0);
   /// Memory of another owner: `address` is aligned to 16 bytes; `owner` is kept alive as long as the view.
@@ -86,6 +88,7 @@ class DeviceProgram {
   Status ready_on(void* stream) const;
 
   struct State;
+  explicit DeviceProgram(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
  private:
   std::shared_ptr<const State> state_;

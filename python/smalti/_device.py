@@ -79,8 +79,8 @@ class DeviceProgram:
         self._handle.wait()
 
 
-def device_array(array: Any, gpu: int = 0) -> DeviceArray:
-    """An array on a GPU: one that is there (of PyTorch, of JAX, a DeviceArray) in place, another as a copy on GPU number `gpu`."""
+def on_gpu(array: Any) -> DeviceArray | None:
+    """An array that is on a GPU already (of PyTorch, of JAX, a DeviceArray), in place; None for any other."""
     if isinstance(array, DeviceArray):
         return array
     if hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] == _CUDA:
@@ -89,4 +89,9 @@ def device_array(array: Any, gpu: int = 0) -> DeviceArray:
         except TypeError:  # of before DLPack 1.0
             capsule = array.__dlpack__(stream=_DEFAULT_STREAM)
         return DeviceArray(_smalti.device_array_from_dlpack(capsule))
-    return DeviceArray(_smalti.device_array(_arrays.given(array, None, _smalti), gpu))
+    return None
+
+
+def device_array(array: Any, gpu: int = 0) -> DeviceArray:
+    """An array on a GPU: one that is there (of PyTorch, of JAX, a DeviceArray) in place, another as a copy on GPU number `gpu`."""
+    return on_gpu(array) or DeviceArray(_smalti.device_array(_arrays.given(array, None, _smalti), gpu))

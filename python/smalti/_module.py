@@ -102,10 +102,10 @@ class Executable:
         Inputs and outputs are arrays of PyTorch or JAX on that GPU, which are used in place, or those of `device_array`; without
         `outputs`, results are new arrays. With `graph`, the launches are one CUDA graph.
 
-        Raises Error: SM1008 and SM1017 for the wrong number or types of arrays, SM7207 for programs that need the host.
+        Raises Error: SM1008 and SM1017 for the wrong number or types of arrays and outputs on the host, SM7207 for programs that need the host.
         """
         given = [_device.device_array(x).handle for x in inputs]
-        results = [_device.device_array(x).handle for x in outputs]
+        results = [a.handle if a else None for a in map(_device.on_gpu, outputs)]
         return DeviceProgram(_smalti.bind(self._handle, given, results, graph))
 
 

@@ -1,11 +1,12 @@
 #include "Device.h"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
+
+#include <fmt/format.h>
 
 #include "Arrays.h"
 #include "Capsules.h"
-#include "Interpreter.h"
+#include "WithoutLock.h"
 #include "smalti/device_array.h"
 #include "smalti/error.h"
 
@@ -14,8 +15,12 @@ namespace nb = nanobind;
 namespace smalti::python {
 namespace {
 
+using PythonArray = WithoutLock<DeviceArray>;
+using PythonProgram = WithoutLock<DeviceProgram>;
+
 template <class Managed>
 void release(Managed* tensor) {
+  const Unlocked unlocked;
   if (tensor->deleter) tensor->deleter(tensor);
 }
 
@@ -31,53 +36,67 @@ nb::object capsuleOf(Managed* tensor, const char* name) {
   return nb::steal(made);
 }
 
-nb::object toDlpack(const DeviceArray& array, bool versioned) {
-  if (versioned) return capsuleOf(unwrap(array.to_dlpack_versioned()), "dltensor_versioned");
-  return capsuleOf(unwrap(array.to_dlpack()), "dltensor");
+nb::object toDlpack(const PythonArray& array, bool versioned) {
+  if (versioned) return capsuleOf(unwrap(array->to_dlpack_versioned()), "dltensor_versioned");
+  return capsuleOf(unwrap(array->to_dlpack()), "dltensor");
 }
 
-DeviceArray deviceArrayFromDlpack(const nb::object& capsule) {
-  return takeTensor(capsule, [](auto* tensor) { return unwrap(DeviceArray::from_dlpack(tensor)); });
+PythonArray deviceArrayFromDlpack(const nb::object& capsule) {
+  return PythonArray(takeTensor(capsule, [](auto* tensor) { return unwrap(DeviceArray::from_dlpack(tensor)); }));
+}
+
+PythonArray deviceArray(const ReadArray& given, int gpu) {
+  const std::vector<Array> host = views(std::vector<ReadArray>{given});
+  return PythonArray(unwrap(unlocked([&] { return DeviceArray::copy_of(host[0], gpu); })));
 }
 
 void* streamOf(uint64_t stream) { return reinterpret_cast<void*>(stream); }
 
+/// `outputs`: null for an array on the host.
+PythonProgram bind(const Executable& executable, const std::vector<const PythonArray*>& inputs,
+                   const std::vector<const PythonArray*>& outputs, bool graph) {
+  std::vector<DeviceArray> from;
+  for (const PythonArray* input : inputs) from.push_back(**input);
+  BindOptions options{.outputs = {}, .graph = graph};
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i])
+      throw Error({.code = "SM1017",
+                   .message = fmt::format("output {} is on the host", i),
+                   .place = {},
+                   .need = "an array on the GPU: of PyTorch or JAX, or of smalti.device_array",
+                   .have = "an array on the host, to which no launch could write",
+                   .help = "omit `outputs`, and copy the results: bound.results[0].to_numpy()"});
+    options.outputs.push_back(**outputs[i]);
+  }
+  return PythonProgram(unwrap(unlocked([&] { return DeviceProgram::bind(executable, from, options); })));
+}
+
+nb::list results(const PythonProgram& program) {
+  nb::list arrays;
+  for (const DeviceArray& result : program->results()) arrays.append(nb::cast(PythonArray(result)));
+  return arrays;
+}
+
 }  // namespace
 
 void addDevice(nb::module_& m) {
-  nb::class_<DeviceArray>(m, "DeviceArray")
-      .def_prop_ro("type", [](const DeviceArray& a) { return typesToPython({a.type()})[0]; })
-      .def_prop_ro("address", &DeviceArray::address)
-      .def_prop_ro("gpu", &DeviceArray::gpu)
+  nb::class_<PythonArray>(m, "DeviceArray")
+      .def_prop_ro("type", [](const PythonArray& a) { return typesToPython({a->type()})[0]; })
+      .def_prop_ro("address", [](const PythonArray& a) { return a->address(); })
+      .def_prop_ro("gpu", [](const PythonArray& a) { return a->gpu(); })
       .def("to_dlpack", &toDlpack)
-      .def("to_host", [](const DeviceArray& a) {
-        auto host = [&] {
-          const Unlocked unlocked;
-          return a.to_host();
-        }();
-        return toPython(unwrap(std::move(host)));
-      });
-  m.def("device_array", [](const ReadArray& given, int gpu) {
-    const std::vector<Array> host = views(std::vector<ReadArray>{given});
-    return unwrap(DeviceArray::copy_of(host[0], gpu));
-  });
+      .def("to_host", [](const PythonArray& a) { return toPython(unwrap(unlocked([&] { return a->to_host(); }))); });
+  m.def("device_array", &deviceArray);
   m.def("device_array_from_dlpack", &deviceArrayFromDlpack);
 
-  nb::class_<DeviceProgram>(m, "DeviceProgram")
-      .def_prop_ro("results", [](const DeviceProgram& p) { return p.results(); })
-      .def("launch", [](const DeviceProgram& p, uint64_t stream) { unwrap(p.launch(streamOf(stream))); })
-      .def("ready_on", [](const DeviceProgram& p, uint64_t stream) { unwrap(p.ready_on(streamOf(stream))); })
-      .def("wait", [](const DeviceProgram& p) {
-        auto done = [&] {
-          const Unlocked unlocked;
-          return p.wait();
-        }();
-        unwrap(std::move(done));
-      });
-  m.def("bind", [](const Executable& executable, const std::vector<DeviceArray>& inputs,
-                   const std::vector<DeviceArray>& outputs, bool graph) {
-    return unwrap(DeviceProgram::bind(executable, inputs, {.outputs = outputs, .graph = graph}));
-  });
+  nb::class_<PythonProgram>(m, "DeviceProgram")
+      .def_prop_ro("results", &results)
+      .def("launch", [](const PythonProgram& p,
+                        uint64_t stream) { unwrap(unlocked([&] { return p->launch(streamOf(stream)); })); })
+      .def("ready_on", [](const PythonProgram& p,
+                          uint64_t stream) { unwrap(unlocked([&] { return p->ready_on(streamOf(stream)); })); })
+      .def("wait", [](const PythonProgram& p) { unwrap(unlocked([&] { return p->wait(); })); });
+  m.def("bind", &bind);
 }
 
 }  // namespace smalti::python

@@ -34,6 +34,15 @@ int64_t checkedBytes(const ArrayType& type) {
   return bytes;
 }
 
+Diagnostic noMemoryFor(const ArrayType& type) {
+  const int64_t bytes = checkedBytes(type);
+  return {.code = "SM1009",
+          .message = fmt::format("out of memory for an array of type {}", type.str()),
+          .place = {},
+          .need = bytes < 0 ? "more bytes than 64 bits count" : fmt::format("{} bytes", bytes),
+          .help = "use smaller arrays, or a machine with more memory"};
+}
+
 Array::Array(const Array&) = default;
 // A moved-from array has no value: its memory may be freed.
 Array::Array(Array&& o) noexcept
@@ -58,12 +67,7 @@ Array::~Array() = default;
 Result<Array> Array::allocate(ArrayType type) {
   const int64_t bytes = checkedBytes(type);
   void* memory = bytes >= 0 ? allocateBlock(static_cast<size_t>(bytes)) : nullptr;
-  if (!memory)
-    return fail({.code = "SM1009",
-                 .message = fmt::format("out of memory for an array of type {}", type.str()),
-                 .place = {},
-                 .need = bytes < 0 ? "more bytes than 64 bits count" : fmt::format("{} bytes", bytes),
-                 .help = "use smaller arrays, or a machine with more memory"});
+  if (!memory) return fail(noMemoryFor(type));
   return view(std::move(type), memory,
               std::shared_ptr<void>(memory, [bytes](void* p) { freeBlock(p, static_cast<size_t>(bytes)); }));
 }

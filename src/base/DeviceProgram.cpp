@@ -41,9 +41,7 @@ Result<DeviceProgram> DeviceProgram::bind(const Executable& executable, std::spa
                      .help = "omit `outputs`, or pass a writable array"});
     auto bound = compiled.bind(inputs, options);
     if (!bound) return fail(std::move(bound.error()));
-    DeviceProgram program;
-    program.state_ = std::move(*bound);
-    return program;
+    return DeviceProgram(std::move(*bound));
   });
 }
 

@@ -30,7 +30,20 @@ static int attribute(int *v, int which, int d) { return (void)d, *v = which == 7
 static _Thread_local uintptr_t current;
 static int retain(void **context, int d) { return *context = (void *)(uintptr_t)(d + 1), getpid() == starter ? 0 : 3; }
 static int set(void *context) { return current = (uintptr_t)context, 0; }
-static int synchronize(void) { return is("faulty") ? 700 : 0; }
+static int get(void **context) { return *context = (void *)current, 0; }
+/* For tests, in the same process: which GPU is current, counted from 1 (0: none), and to have work on the GPUs. */
+int fake_current(void) { return (int)current; }
+void fake_use(int gpu) { current = (uintptr_t)gpu; }
+static volatile int busy;
+void fake_begin_work(void) { busy = 1; }
+void fake_end_work(void) { busy = 0; }
+/* Returns when the GPUs have no work, or says that it has none for ten seconds. */
+static int settle(void) {
+  for (int i = 0; busy && i < 1000; ++i) usleep(10000);
+  if (busy) fprintf(stderr, "the work on the GPU never ends\n"), busy = 0;
+  return 0;
+}
+static int synchronize(void) { return settle(), is("faulty") ? 700 : 0; }
 static int load(void **module, const void *ptx, unsigned n, int *options, void **values) {
   return (void)n, (void)options, (void)values, *module = (void *)ptx, strstr(ptx, ".entry smalti_kernel") ? 0 : 218;
 }
@@ -44,7 +57,7 @@ static int allocate(unsigned long long *at, size_t bytes) {
   bytes = (bytes + 255) / 256 * 256; /* as the driver aligns memory */
   return is("full") || (is("two") && current != 2) ? 2 : (*at = (uintptr_t)memset(aligned_alloc(256, bytes), 0, bytes), 0);
 }
-static int release(unsigned long long at) { return free((void *)(uintptr_t)at), 0; }
+static int release(unsigned long long at) { return settle(), free((void *)(uintptr_t)at), 0; }
 static int in(unsigned long long to, const void *from, size_t n) { return memcpy((void *)(uintptr_t)to, from, n), 0; }
 static int out(void *to, unsigned long long from, size_t n) { return memcpy(to, (void *)(uintptr_t)from, n), 0; }
 /* What streams execute at once, a stream that captures keeps for its graph. */
@@ -139,7 +152,7 @@ int cuGetProcAddress_v2(const char *name, void **address, int v, uint64_t flags,
     void *function;
   } all[] = {{"cuInit", init}, {"cuDriverGetVersion", version}, {"cuDeviceGetCount", count}, {"cuDeviceGet", device},
              {"cuDeviceGetName", named}, {"cuDeviceGetAttribute", attribute}, {"cuDevicePrimaryCtxRetain", retain},
-             {"cuCtxSetCurrent", set}, {"cuCtxSynchronize", synchronize}, {"cuModuleLoadDataEx", load},
+             {"cuCtxSetCurrent", set}, {"cuCtxGetCurrent", get}, {"cuCtxSynchronize", synchronize}, {"cuModuleLoadDataEx", load},
              {"cuModuleUnload", unload}, {"cuModuleGetFunction", function}, {"cuFuncSetAttribute", setFunction},
              {"cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy}, {"cuMemAlloc", allocate}, {"cuMemFree", release},
              {"cuMemcpyHtoD", in}, {"cuMemcpyDtoH", out}, {"cuLaunchKernel", launch}, {"cuGetErrorString", text},

@@ -21,6 +21,12 @@ def python(bin_dir, fake_cuda, tmp_path):
     return call
 
 
+def raised(done):
+    """The message of the smalti.Error that ended the program."""
+    assert "smalti._errors.Error: " in done.stderr or "smalti.Error: " in done.stderr, done.stderr
+    return done.stderr[done.stderr.index("error[SM"):].rstrip() + "\n"
+
+
 # Its result is aliased to an operand, whose elements the result begins with.
 ALIASED = """
 module = smalti.load(f"{CASES}/alias_partial_update")
@@ -118,6 +124,83 @@ def test_sm7207_ops_of_the_host(python):
     assert message.startswith("error[SM7207]: the program cannot run with arrays on the GPU\n")
     assert ("  need: calls of kernels, reshapes and constants\n  have: the op 'add'\n"
             "  help: compute the rest in kernels, or call the program with arrays of the host: execute") in message
+
+
+def test_constants_of_equal_elements(python):
+    """Such a constant's attribute holds one element; its array on the GPU has all of them, as operand and as result."""
+    one = PROGRAM.replace("OP", "%s = stablehlo.constant dense<7> : {main}").replace("%d = func.call @kernel(%c)", "%d = func.call @kernel(%s)")
+    both = one.replace("return %d", "return %d, %s").replace("@main(%x: {main}) -> {main}", "@main(%x: {main}) -> ({main}, {main})").replace(
+        "return %d, %s : {main}", "return %d, %s : {main}, {main}")
+    done = python(both.replace("GRAPH", "False").split("np.testing")[0] + """
+for result in bound.results:
+    np.testing.assert_array_equal(result.to_numpy(), np.full((32, 128), 7, np.int32))
+""")
+    assert done.stderr == ""
+
+
+DRIVER = """
+import ctypes
+driver = ctypes.CDLL("libcuda.so.1")  # the one that the package has loaded
+"""
+
+
+def test_the_current_gpu_of_the_caller_stays_current(python):
+    """The current context is the current device of PyTorch and of the CUDA runtime."""
+    done = python(ALIASED.replace("executable = ", "import gc\n" + DRIVER + "driver.fake_use(2)\nexecutable = ") + """
+def check(what):
+    assert driver.fake_current() == 2, what
+check("compile, device_array")
+bound = executable.bind(*arrays)
+check("bind")
+graph = executable.bind(*arrays, graph=True)
+check("bind as a graph")
+for program in (bound, graph):
+    program.launch(64)
+    check("launch")
+    program.results[0].__dlpack__(stream=128)
+    check("__dlpack__")
+    program.wait()
+    check("wait")
+    program.results[0].to_numpy()
+    check("to_numpy")
+executable.execute(*given)
+check("execute")
+del bound, graph, program, executable, module
+gc.collect()
+check("the end of programs")
+del arrays
+gc.collect()
+check("the end of arrays")
+""")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("call", ["bound.wait()", "bound.results[0].to_numpy()", "executable.execute(*given)", "smalti.device_array(given[0])",
+                                  "executable.bind(*arrays)", "del arrays", "del bound", "del capsule"])
+def test_other_threads_run_while_a_call_waits_for_the_gpu(python, call):
+    """Work on the GPU may be a function of Python that a stream calls: whoever waits for it must not hold Python's lock."""
+    done = python(ALIASED + DRIVER + f"""
+import threading, time
+bound = executable.bind(*arrays)
+capsule = executable.bind(*arrays).results[0].__dlpack__()
+driver.fake_begin_work()
+def work():
+    time.sleep(0.2)
+    driver.fake_end_work()
+thread = threading.Thread(target=work)
+thread.start()
+{call}
+thread.join()
+""")
+    assert done.stderr == ""
+
+
+def test_sm1017_outputs_on_the_host(python):
+    """No launch could write to them."""
+    assert raised(python(ALIASED + "executable.bind(*arrays, outputs=[np.zeros_like(given[0])])")) == (
+        "error[SM1017]: output 0 is on the host\n  need: an array on the GPU: of PyTorch or JAX, or of smalti.device_array\n"
+        "  have: an array on the host, to which no launch could write\n"
+        "  help: omit `outputs`, and copy the results: bound.results[0].to_numpy()\n")
 
 
 def test_dlpack_shares_memory(python):
@@ -258,12 +341,6 @@ else:
 read.__dlpack__(max_version=(1, 0))
 """)
     assert done.stderr == ""
-
-
-def raised(done):
-    """The message of the smalti.Error that ended the program."""
-    assert "smalti._errors.Error: " in done.stderr or "smalti.Error: " in done.stderr, done.stderr
-    return done.stderr[done.stderr.index("error[SM"):].rstrip() + "\n"
 
 
 def test_sm7208_faults_are_reported_by_wait(python):

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "eval/Shape.h"
 #include "gpu/driver/CudaKernel.h"
 #include "gpu/driver/LaunchGraph.h"
 
@@ -17,6 +18,14 @@ Diagnostic needsHost(std::string have) {
           .need = "calls of kernels, reshapes and constants",
           .have = std::move(have),
           .help = "compute the rest in kernels, or call the program with arrays of the host: execute"};
+}
+
+/// The elements of a constant. The attribute of one whose elements are equal may hold a single element.
+Result<Array> elementsOf(const Array& value, const ArrayType& type) {
+  if (value.type() == type) return value;
+  auto all = Array::allocate(type);
+  if (all) eval::fill(all->data(), value.data(), all->elements(), storage_bytes(type.dtype));
+  return all;
 }
 
 /// Bytes of a GPU's memory.
@@ -78,13 +87,15 @@ class BoundProgram : public DeviceProgram::State {
   }
 
   Status launch(void* stream) const override {
-    if (Status ok = gpu_.use(); !ok) return ok;
+    const gpu::CurrentGpu current(gpu_);
+    if (!current.status()) return current.status();
     stream_ = stream;
     return graph_ ? graph_->launch(stream) : enqueue(stream);
   }
 
   Status wait() const override {
-    if (Status ok = gpu_.use(); !ok) return ok;
+    const gpu::CurrentGpu current(gpu_);
+    if (!current.status()) return current.status();
     Status first;
     for (const auto& [kernel, name] : kernels_) {
       const auto end = kernel->ended();
@@ -107,7 +118,8 @@ class BoundProgram : public DeviceProgram::State {
 
   Status readyOn(void* stream) const override {
     if (stream == stream_) return {};
-    if (Status ok = gpu_.use(); !ok) return ok;
+    const gpu::CurrentGpu current(gpu_);
+    if (!current.status()) return current.status();
     return gpu::waitOn(gpu_.driver(), stream_, stream);
   }
 
@@ -152,7 +164,9 @@ class BoundProgram : public DeviceProgram::State {
     if (op.name == "constant") {
       const auto* value = std::get_if<Array>(op.find("value"));
       if (!value) return fail(needsHost("a constant without elements"));
-      auto copy = DeviceArray::copy_of(*value, gpu_.number());
+      auto elements = elementsOf(*value, f.values[static_cast<size_t>(op.results[0])]);
+      if (!elements) return fail(std::move(elements.error()));
+      auto copy = DeviceArray::copy_of(*elements, gpu_.number());
       if (!copy) return fail(std::move(copy.error()));
       return std::vector{Value{std::move(*copy), writes_.size()}};
     }
@@ -249,6 +263,8 @@ Result<std::shared_ptr<const DeviceProgram::State>> bindOnGpu(std::shared_ptr<co
              .need = fmt::format("GPU {}", number),
              .have = fmt::format("GPU {}", arrays[i].gpu()),
              .help = "copy it, or compile the executable for that GPU: the target cuda:NUMBER"});
+  const gpu::CurrentGpu current(code->gpu());
+  if (!current.status()) return fail(current.status().error());
   auto bound = std::make_shared<BoundProgram>(compiled, code->gpu());
   const Function& main = compiled->main();
   std::vector<Value> arguments;

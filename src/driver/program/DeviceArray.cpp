@@ -1,6 +1,7 @@
 // smalti/device_array.h: arrays in the memory of a GPU.
 #include "smalti/device_array.h"
 
+#include "base/CheckedBytes.h"
 #include "base/Guarded.h"
 #include "gpu/driver/DeviceMemory.h"
 #include "lang/arrays/DlpackTensors.h"
@@ -8,23 +9,10 @@
 namespace smalti {
 namespace {
 
-/// Memory of a GPU, released in its context.
-struct OwnedMemory {
-  gpu::CudaGpu gpu;
-  gpu::DeviceMemory memory;
-  OwnedMemory(const gpu::CudaGpu& g, gpu::DeviceMemory m) : gpu(g), memory(std::move(m)) {}
-  OwnedMemory(const OwnedMemory&) = delete;
-  OwnedMemory& operator=(const OwnedMemory&) = delete;
-  ~OwnedMemory() { (void)gpu.use(); }
-};
-
 Result<gpu::CudaGpu> openGpu(int number) {
   const auto driver = gpu::CudaDriver::open();
   if (!driver) return fail(driver.error());
-  auto opened = gpu::CudaGpu::open(**driver, number);
-  if (!opened) return opened;
-  if (Status ok = opened->use(); !ok) return fail(std::move(ok.error()));
-  return opened;
+  return gpu::CudaGpu::open(**driver, number);
 }
 
 /// Takes ownership of a tensor of either kind; the number of its GPU.
@@ -44,12 +32,13 @@ Diagnostic noTensor() {
 
 Result<DeviceArray> DeviceArray::allocate(ArrayType type, int gpu) {
   return guarded([&]() -> Result<DeviceArray> {
+    if (checkedBytes(type) < 0) return fail(noMemoryFor(type));
     const auto opened = openGpu(gpu);
     if (!opened) return fail(opened.error());
-    gpu::DeviceMemory memory(opened->driver());
+    gpu::DeviceMemory memory(*opened);
     if (Status ok = memory.allocate(type.bytes()); !ok) return fail(std::move(ok.error()));
     const uint64_t address = memory.at();
-    return view(std::move(type), address, gpu, std::make_shared<OwnedMemory>(*opened, std::move(memory)));
+    return view(std::move(type), address, gpu, std::make_shared<gpu::DeviceMemory>(std::move(memory)));
   });
 }
 
@@ -57,14 +46,16 @@ Result<DeviceArray> DeviceArray::copy_of(const Array& host, int gpu) {
   return guarded([&]() -> Result<DeviceArray> {
     const auto opened = openGpu(gpu);
     if (!opened) return fail(opened.error());
-    auto memory = gpu::DeviceMemory::copyOf(opened->driver(), host.data(), host.bytes());
+    const gpu::CurrentGpu current(*opened);
+    if (!current.status()) return fail(current.status().error());
+    auto memory = gpu::DeviceMemory::copyOf(*opened, host.data(), host.bytes());
     if (!memory) return fail(std::move(memory.error()));
     // The copy may still be under way when it returns; streams of the caller need not wait for it.
     const gpu::CudaDriver& driver = opened->driver();
     if (Status ok = driver.check(driver.call().contextSynchronize(), "wait for the GPU"); !ok)
       return fail(std::move(ok.error()));
     const uint64_t address = memory->at();
-    return view(host.type(), address, gpu, std::make_shared<OwnedMemory>(*opened, std::move(*memory)));
+    return view(host.type(), address, gpu, std::make_shared<gpu::DeviceMemory>(std::move(*memory)));
   });
 }
 
@@ -79,6 +70,8 @@ Result<Array> DeviceArray::to_host() const {
   return guarded([&]() -> Result<Array> {
     const auto opened = openGpu(gpu_);
     if (!opened) return fail(opened.error());
+    const gpu::CurrentGpu current(*opened);
+    if (!current.status()) return fail(current.status().error());
     const gpu::CudaDriver& driver = opened->driver();
     auto host = Array::allocate(type());
     if (!host) return host;

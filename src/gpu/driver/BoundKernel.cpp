@@ -2,11 +2,6 @@
 
 namespace smalti::gpu {
 
-BoundKernel::~BoundKernel() {
-  // The memory is released in its own context.
-  if (gpu_.use()) memory_.clear();
-}
-
 Status BoundKernel::enqueue(CudaHandle stream) const {
   const CudaDriver& driver = gpu_.driver();
   const CudaFunctions& call = driver.call();

@@ -34,13 +34,13 @@ class BoundKernel {
         copies_(std::move(copies)),
         fills_(std::move(fills)),
         memory_(std::move(memory)) {}
-  ~BoundKernel();
   BoundKernel(const BoundKernel&) = delete;
   BoundKernel& operator=(const BoundKernel&) = delete;
 
-  /// Adds copies, fills and the launch to the stream, and returns at once.
+  /// Adds copies, fills and the launch to the stream, and returns at once. The GPU is current.
   Status enqueue(CudaHandle stream) const;
-  /// How the launches so far have ended; if several had a fault, one of these. Waits for all work on the GPU.
+  /// How the launches so far have ended; if several had a fault, one of these. Waits for all work on the GPU, which is
+  /// current.
   Result<cpu::KernelStatus> ended() const;
 
  private:

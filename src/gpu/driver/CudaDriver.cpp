@@ -78,6 +78,7 @@ Result<CudaDriver> CudaDriver::load(const std::string& name) {
       entries.find("cuDeviceGet", 2000, f.deviceGet) && entries.find("cuDeviceGetName", 2000, f.deviceGetName) &&
       entries.find("cuDeviceGetAttribute", 2000, f.deviceGetAttribute) &&
       entries.find("cuDevicePrimaryCtxRetain", 7000, f.primaryContextRetain) &&
+      entries.find("cuCtxGetCurrent", 4000, f.contextGetCurrent) &&
       entries.find("cuCtxSetCurrent", 4000, f.contextSetCurrent) &&
       entries.find("cuCtxSynchronize", 2000, f.contextSynchronize) &&
       entries.find("cuModuleLoadDataEx", 2010, f.moduleLoad) && entries.find("cuModuleUnload", 2000, f.moduleUnload) &&

@@ -23,6 +23,7 @@ struct CudaFunctions {
   int (*deviceGetName)(char*, int, CudaDevice) = nullptr;
   int (*deviceGetAttribute)(int*, int, CudaDevice) = nullptr;
   int (*primaryContextRetain)(CudaHandle*, CudaDevice) = nullptr;
+  int (*contextGetCurrent)(CudaHandle*) = nullptr;
   int (*contextSetCurrent)(CudaHandle) = nullptr;
   int (*contextSynchronize)() = nullptr;
   int (*moduleLoad)(CudaHandle*, const void*, unsigned, int*, void**) = nullptr;

@@ -50,8 +50,18 @@ Result<CudaGpu> CudaGpu::open(const CudaDriver& driver, int number) {
   return gpu;
 }
 
-Status CudaGpu::use() const {
-  return driver_->check(driver_->call().contextSetCurrent(context_), fmt::format("use GPU {}", number_));
+CurrentGpu::CurrentGpu(const CudaGpu& gpu) : driver_(gpu.driver()) {
+  const CudaFunctions& call = driver_.call();
+  int result = call.contextGetCurrent(&before_);
+  if (result == 0 && before_ != gpu.context_) {
+    result = call.contextSetCurrent(gpu.context_);
+    isChanged_ = result == 0;
+  }
+  status_ = driver_.check(result, fmt::format("use GPU {}", gpu.number()));
+}
+
+CurrentGpu::~CurrentGpu() {
+  if (isChanged_) driver_.call().contextSetCurrent(before_);
 }
 
 int CudaGpu::attribute(int which) const {

@@ -14,8 +14,6 @@ class CudaGpu {
 
   const CudaDriver& driver() const { return *driver_; }
   int number() const { return number_; }
-  /// Makes its context current in the calling thread.
-  Status use() const;
   /// An attribute by its number in cuda.h; 0 if the driver does not know it.
   int attribute(int which) const;
   /// The newest supported architecture whose code it runs. SM7203.
@@ -26,6 +24,26 @@ class CudaGpu {
   int number_ = 0;
   CudaDevice device_ = 0;
   CudaHandle context_ = nullptr;
+  friend class CurrentGpu;
+};
+
+/// While it lives, the context of a GPU is current in this thread. Afterwards the one before is current again, since
+/// other libraries (PyTorch, the CUDA runtime) take that one for the device that their caller has chosen.
+class CurrentGpu {
+ public:
+  explicit CurrentGpu(const CudaGpu&);
+  ~CurrentGpu();
+  CurrentGpu(const CurrentGpu&) = delete;
+  CurrentGpu& operator=(const CurrentGpu&) = delete;
+
+  /// SM7205: the driver does not make it current.
+  const Status& status() const { return status_; }
+
+ private:
+  const CudaDriver& driver_;
+  CudaHandle before_ = nullptr;
+  bool isChanged_ = false;
+  Status status_;
 };
 
 }  // namespace smalti::gpu

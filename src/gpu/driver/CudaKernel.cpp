@@ -25,11 +25,14 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
   LoadedKernel(const CudaGpu& gpu, const KernelPackage& package, eval::Poison poison, const DeviceKernel& lowered)
       : gpu_(gpu), driver_(gpu.driver()), arrays_(package, poison, lowered.written), lowered_(lowered) {}
   ~LoadedKernel() override {
-    if (module_ && gpu_.use()) driver_.call().moduleUnload(module_);
+    if (!module_) return;
+    const CurrentGpu current(gpu_);
+    if (current.status()) driver_.call().moduleUnload(module_);
   }
 
   Status load(const std::string& ptx) {
-    if (Status ok = gpu_.use(); !ok) return ok;
+    const CurrentGpu current(gpu_);
+    if (!current.status()) return current.status();
     std::array<char, 2048> log{};
     std::array<int, 2> options{kErrorLog, kErrorLogBytes};
     std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
@@ -56,7 +59,8 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
   Result<std::unique_ptr<BoundKernel>> bind(std::span<const CudaAddress> operands, std::span<const CudaAddress> results,
                                             const CudaCall& options) const override {
     if (Status ok = bindable(); !ok) return fail(std::move(ok.error()));
-    if (Status ok = gpu_.use(); !ok) return fail(std::move(ok.error()));
+    const CurrentGpu current(gpu_);
+    if (!current.status()) return fail(current.status().error());
     std::vector<DeviceMemory> memory;
     const auto keep = [&](Result<DeviceMemory> made) -> Result<CudaAddress> {
       if (!made) return fail(std::move(made.error()));
@@ -73,7 +77,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
       if (alias >= 0) {
         addresses[i] = results[static_cast<size_t>(alias)];
       } else {
-        DeviceMemory copy(driver_);
+        DeviceMemory copy(gpu_);
         if (Status ok = copy.allocate(bytes); !ok) return fail(std::move(ok.error()));
         addresses[i] = copy.at();
         memory.push_back(std::move(copy));
@@ -88,12 +92,12 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     const bool isDynamic = std::ranges::count(lowered_.sharedBounds, kDynamicBound) > 0;
     Launch launch = launchOf(isDynamic ? blocksAtOnce_ : gridPoints(lowered_.sharedBounds), options);
     const auto arrays = keep(
-        DeviceMemory::copyOf(driver_, addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress))));
+        DeviceMemory::copyOf(gpu_, addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress))));
     if (!arrays) return fail(arrays.error());
     const int32_t none = 0;
-    const auto ended = keep(DeviceMemory::copyOf(driver_, &none, sizeof(none)));
+    const auto ended = keep(DeviceMemory::copyOf(gpu_, &none, sizeof(none)));
     if (!ended) return fail(ended.error());
-    DeviceMemory workspace(driver_);
+    DeviceMemory workspace(gpu_);
     if (Status ok = workspace.allocate(launch.blocks * lowered_.workspaceBytes); !ok)
       return fail(std::move(ok.error()));
     launch.arrays = *arrays;
@@ -113,7 +117,8 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
 
  private:
   Result<LaunchResult> callOnce(std::span<const Array> operands, const CudaCall& options, int64_t printBytes) const {
-    if (Status ok = gpu_.use(); !ok) return fail(std::move(ok.error()));
+    const CurrentGpu current(gpu_);
+    if (!current.status()) return fail(current.status().error());
     MemoryAccount memory(options.memoryLimitBytes);
     cpu::CallArrays arrays;
     if (Status ok = arrays_.prepare(operands, {}, memory, arrays); !ok) return fail(std::move(ok.error()));
@@ -127,7 +132,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
         continue;
       }
       const int64_t bytes = isResult ? arrays_.resultBytes(i - operands.size()) : arrays_.operandBytes(i);
-      auto copy = DeviceMemory::copyOf(driver_, arrays.pointers[i], bytes);
+      auto copy = DeviceMemory::copyOf(gpu_, arrays.pointers[i], bytes);
       if (!copy) return fail(std::move(copy.error()));
       addresses[i] = copy->at();
       copies.push_back(std::move(*copy));
@@ -136,16 +141,16 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     int64_t& blocks = launch.blocks;
     std::vector<int64_t> buffer(static_cast<size_t>((PrintOps::kHeaderBytes + printBytes) / 8));
     buffer[0] = printBytes;
-    auto onDevice = DeviceMemory::copyOf(driver_, buffer.data(), static_cast<int64_t>(buffer.size() * sizeof(int64_t)));
+    auto onDevice = DeviceMemory::copyOf(gpu_, buffer.data(), static_cast<int64_t>(buffer.size() * sizeof(int64_t)));
     if (!onDevice) return fail(std::move(onDevice.error()));
     addresses.push_back(onDevice->at());
     auto pointers =
-        DeviceMemory::copyOf(driver_, addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress)));
+        DeviceMemory::copyOf(gpu_, addresses.data(), static_cast<int64_t>(addresses.size() * sizeof(CudaAddress)));
     if (!pointers) return fail(std::move(pointers.error()));
     int32_t status = 0;
-    auto ended = DeviceMemory::copyOf(driver_, &status, sizeof(status));
+    auto ended = DeviceMemory::copyOf(gpu_, &status, sizeof(status));
     if (!ended) return fail(std::move(ended.error()));
-    DeviceMemory workspace(driver_);
+    DeviceMemory workspace(gpu_);
     Status allocated = workspace.allocate(blocks * lowered_.workspaceBytes);
     for (; !allocated && blocks > 1; allocated = workspace.allocate(blocks * lowered_.workspaceBytes)) blocks /= 2;
     if (!allocated) return fail(std::move(allocated.error()));

@@ -7,22 +7,22 @@
 
 namespace smalti::gpu {
 
-/// Memory that is released when this is destroyed. Allocation and release need the GPU's context to be current.
+/// Memory that is released when this is destroyed, whichever GPU is current then.
 class DeviceMemory {
  public:
-  explicit DeviceMemory(const CudaDriver& driver) : driver_(&driver) {}
-  DeviceMemory(DeviceMemory&& other) noexcept : driver_(other.driver_), at_(std::exchange(other.at_, 0)) {}
+  explicit DeviceMemory(const CudaGpu& gpu) : gpu_(gpu) {}
+  DeviceMemory(DeviceMemory&& other) noexcept : gpu_(other.gpu_), at_(std::exchange(other.at_, 0)) {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   ~DeviceMemory();
 
   Status allocate(int64_t bytes);
   /// Allocates memory with a copy of the bytes.
-  static Result<DeviceMemory> copyOf(const CudaDriver&, const void* from, int64_t bytes);
+  static Result<DeviceMemory> copyOf(const CudaGpu&, const void* from, int64_t bytes);
   CudaAddress at() const { return at_; }
 
  private:
-  const CudaDriver* driver_;
+  CudaGpu gpu_;
   CudaAddress at_ = 0;
 };
 

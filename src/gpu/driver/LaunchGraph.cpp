@@ -13,7 +13,8 @@ Result<std::unique_ptr<LaunchGraph>> LaunchGraph::capture(const CudaGpu& gpu,
                                                           const std::function<Status(CudaHandle)>& enqueue) {
   const CudaDriver& driver = gpu.driver();
   const CudaFunctions& call = driver.call();
-  if (Status ok = gpu.use(); !ok) return fail(std::move(ok.error()));
+  const CurrentGpu current(gpu);
+  if (!current.status()) return fail(current.status().error());
   CudaHandle stream = nullptr, graph = nullptr;
   if (Status ok = driver.check(call.streamCreate(&stream, kNonBlocking), "create a stream"); !ok)
     return fail(std::move(ok.error()));
@@ -33,7 +34,9 @@ Result<std::unique_ptr<LaunchGraph>> LaunchGraph::capture(const CudaGpu& gpu,
 }
 
 LaunchGraph::~LaunchGraph() {
-  if (executable_ && gpu_.use()) gpu_.driver().call().graphExecDestroy(executable_);
+  if (!executable_) return;
+  const CurrentGpu current(gpu_);
+  if (current.status()) gpu_.driver().call().graphExecDestroy(executable_);
 }
 
 Status LaunchGraph::launch(CudaHandle stream) const {

@@ -17,6 +17,7 @@ class LaunchGraph {
   LaunchGraph(const LaunchGraph&) = delete;
   LaunchGraph& operator=(const LaunchGraph&) = delete;
 
+  /// The GPU is current.
   Status launch(CudaHandle stream) const;
 
  private:
@@ -25,7 +26,8 @@ class LaunchGraph {
   CudaHandle executable_ = nullptr;
 };
 
-/// Work that is added to the stream `later` from now on begins after the work that the stream `earlier` has now.
+/// Work that is added to the stream `later` from now on begins after the work that the stream `earlier` has now. Their
+/// GPU is current.
 Status waitOn(const CudaDriver&, CudaHandle earlier, CudaHandle later);
 
 }  // namespace smalti::gpu

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "smalti/chips.h"
+#include "smalti/device_array.h"
 
 namespace smalti {
 namespace {
@@ -348,6 +349,25 @@ TEST_F(Api, BrokenCaseFolders) {
             R"(error[SM1001]: cannot read 'case/module.stablehlo.mlir': No such file or directory
 )");
 }
+
+TEST(DeviceArray, SM1009_ArraysThatNoMemoryHoldsAreRefused) {
+  constexpr int64_t kHuge = int64_t{1} << 40;
+  const auto tooLarge = DeviceArray::allocate({DType::f32, {kHuge, kHuge}});
+  ASSERT_FALSE(tooLarge);
+  EXPECT_EQ(tooLarge.error().str(),
+            R"(error[SM1009]: out of memory for an array of type f32[1099511627776,1099511627776]
+  need: more bytes than 64 bits count
+  help: use smaller arrays, or a machine with more memory
+)");
+  const auto negative = DeviceArray::allocate({DType::f32, {-4}});
+  ASSERT_FALSE(negative);
+  EXPECT_EQ(negative.error().str(), R"(error[SM1009]: out of memory for an array of type f32[?]
+  need: more bytes than 64 bits count
+  help: use smaller arrays, or a machine with more memory
+)");
+}
+
+TEST(DeviceProgram, ThereIsNoneWithoutAnExecutable) { static_assert(!std::is_default_constructible_v<DeviceProgram>); }
 
 }  // namespace
 }  // namespace smalti
