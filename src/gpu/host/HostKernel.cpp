@@ -133,8 +133,14 @@ class FibreKernel : public HostKernel {
     if (Status ok = memory.take(bytes + printBytes, "the kernel's values"); !ok) return fail(std::move(ok.error()));
     auto workspace = Array::allocate({DType::u8, {std::max<int64_t>(bytes, 1)}});
     if (!workspace) return fail(std::move(workspace.error()));
-    if (options.watcher)
-      if (Status ok = options.watcher->before(watched(arrays, points, printBytes)); !ok)
+    struct Watch {
+      CallWatcher* watcher;
+      ~Watch() {
+        if (watcher) watcher->givenUp();
+      }
+    } watch{options.watcher};
+    if (watch.watcher)
+      if (Status ok = watch.watcher->before(watched(arrays, points, printBytes)); !ok)
         return fail(std::move(ok.error()));
     std::vector<int64_t> buffer(static_cast<size_t>((PrintOps::kHeaderBytes + printBytes) / 8));
     buffer[0] = printBytes;
@@ -164,9 +170,10 @@ class FibreKernel : public HostKernel {
     }
     LaunchResult result{.end = static_cast<KernelStatus>(status), .results = {}};
     if (!isComplete(result.end)) return result;
-    if (options.watcher)
-      if (Status ok = options.watcher->after(watched(arrays, points, printBytes)); !ok)
+    if (watch.watcher)
+      if (Status ok = watch.watcher->after(watched(arrays, points, printBytes)); !ok)
         return fail(std::move(ok.error()));
+    watch.watcher = nullptr;
     auto results = arrays_.outside(std::move(arrays.results), memory);
     if (!results) return fail(std::move(results.error()));
     result.results = std::move(*results);

@@ -31,12 +31,14 @@ struct WatchedCall {
   int64_t points = 0;      ///< number of points of the grid axes that are divided among blocks
 };
 
-/// Is notified before and after the launch of each call.
+/// Is notified before and after the launch of each call, in the thread that calls.
 class CallWatcher {
  public:
   virtual ~CallWatcher() = default;
   virtual Status before(const WatchedCall&) = 0;
   virtual Status after(const WatchedCall&) = 0;
+  /// The call that has begun has no valid results. Also after an error of the other functions.
+  virtual void givenUp() = 0;
 };
 
 struct HostCall {

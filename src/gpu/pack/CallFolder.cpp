@@ -1,5 +1,10 @@
 #include "gpu/pack/CallFolder.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -11,10 +16,15 @@
 namespace smalti::gpu {
 namespace {
 
-/// The number of calls in the process.
+namespace fs = std::filesystem;
+
+/// The number of calls that have begun in the process.
 std::atomic<int> calls{0};
-/// The folder of the current call of this thread.
-thread_local constinit ThreadLasting<std::string> currentFolder;
+/// The folder of the current call of this thread, and its description.
+struct CurrentCall {
+  std::string folder, text;
+};
+thread_local constinit ThreadLasting<CurrentCall> currentCall;
 
 Status writeMemory(const std::string& path, const void* memory, int64_t bytes) {
   return writeFile(path, {std::string_view(static_cast<const char*>(memory), static_cast<size_t>(bytes))});
@@ -25,6 +35,19 @@ std::string fileName(const std::string& name) {
   std::string kept;
   for (const char c : name.substr(0, 60)) kept += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return kept;
+}
+
+/// The number after all those of the calls in a folder.
+int nextNumber(const std::string& folder) {
+  int next = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    int number = -1;
+    std::from_chars(name.data(), name.data() + name.size(), number);
+    next = std::max(next, number + 1);
+  }
+  return next;
 }
 
 }  // namespace
@@ -43,11 +66,11 @@ Result<std::shared_ptr<CallFolders>> CallFolders::make(const KernelPackage& pack
 }
 
 Status CallFolders::before(const WatchedCall& call) {
-  std::string& current = currentFolder.get();
-  current = fmt::format("{}/{:04}-{}", folder_, calls++, name_);
+  auto& [current, text] = currentCall.get();
+  current = fmt::format("{}/.unfinished-{}-{}", folder_, ::getpid(), calls++);
   std::error_code error;
-  std::filesystem::create_directories(current, error);
-  std::string text = fmt::format("smalti-gpu-call 3\npoints {}\n", call.points);
+  fs::create_directories(current, error);
+  text = fmt::format("smalti-gpu-call 3\npoints {}\n", call.points);
   for (const auto& [architecture, code] : codes_) {
     text += fmt::format("code {} threads {} shared {} workspace {}\n", architecture, code.lowered.allThreads(),
                         code.lowered.sharedBytes, code.lowered.workspaceBytes);
@@ -75,16 +98,34 @@ Status CallFolders::before(const WatchedCall& call) {
   }
   for (const auto& [architecture, code] : codes_)
     if (Status ok = writeFile(fmt::format("{}/kernel.{}.ptx", current, architecture), {code.ptx}); !ok) return ok;
-  return writeFile(current + "/call.txt", {text});
+  return {};
 }
 
 Status CallFolders::after(const WatchedCall& call) {
+  const auto& [current, text] = currentCall.get();
   for (size_t i = 0; i < call.resultBytes.size(); ++i)
-    if (Status ok = writeMemory(fmt::format("{}/result{}.bin", currentFolder.get(), i),
-                                call.pointers[call.operandBytes.size() + i], call.resultBytes[i]);
+    if (Status ok = writeMemory(fmt::format("{}/result{}.bin", current, i), call.pointers[call.operandBytes.size() + i],
+                                call.resultBytes[i]);
         !ok)
       return ok;
+  if (Status ok = writeFile(current + "/call.txt", {text}); !ok) return ok;
+  std::error_code error;
+  int number = nextNumber(folder_);
+  do {
+    // A folder that is there has files, so that the system does not replace it.
+    fs::rename(current, fmt::format("{}/{:04}-{}", folder_, number++, name_), error);
+  } while (error == std::errc::directory_not_empty || error == std::errc::file_exists);
+  if (error)
+    return fail({.code = "SM1006",
+                 .message = fmt::format("cannot write '{}': {}", folder_, error.message()),
+                 .place = {},
+                 .help = "write to a folder that exists and that you may write to"});
   return {};
+}
+
+void CallFolders::givenUp() {
+  std::error_code error;
+  fs::remove_all(currentCall.get().folder, error);
 }
 
 }  // namespace smalti::gpu

@@ -2,7 +2,6 @@
 // before and after (tools/gpu/run_calls.c reads them).
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +13,8 @@ namespace smalti::gpu {
 
 /// Watches the calls of one kernel in this process; each becomes a folder NUMBER-NAME in `folder`: call.txt,
 /// kernel.ARCHITECTURE.ptx, operandN.bin, resultN.before.bin, resultN.bin. The code is for the oldest architecture and
-/// for the newest.
+/// for the newest. A call has a hidden folder until it is complete; then it takes the first number that is free, since
+/// other processes may use the same folder.
 class CallFolders : public CallWatcher {
  public:
   /// Errors are those of compileToPtx.
@@ -22,6 +22,7 @@ class CallFolders : public CallWatcher {
                                                    bool checkBlocks);
   Status before(const WatchedCall&) override;
   Status after(const WatchedCall&) override;
+  void givenUp() override;
 
  private:
   std::string folder_, name_;

@@ -67,6 +67,12 @@ Result<std::shared_ptr<const TargetKernel>> compileForFibres(const HostArgument&
   const gpu::HostOptions hostOptions{
       .architecture = argument.architecture, .poison = c.poison, .checkBlocks = c.checkBounds};
   if (!c.checks.empty()) {
+    if (!argument.folder.empty())
+      return fail({.code = "SM7202",
+                   .message = "no call is saved with --check, which runs other code",
+                   .place = {},
+                   .have = fmt::format("--target cuda-host:{}", argument.folder),
+                   .help = "omit --check, or the folder"});
     // The machine runs the checks of kernels that have no checked code.
     std::shared_ptr<const gpu::HostKernel> code;
     size_t shadows = 0;
