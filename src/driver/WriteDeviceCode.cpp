@@ -31,7 +31,7 @@ Result<WrittenDeviceCode> writeDeviceCode(const KernelPackage& kernel, const std
            .place = {},
            .help =
                "pip install nvidia-cuda-nvcc, or use --format ptx, which the driver assembles when it loads the code"});
-    auto assembled = gpu::assemble(*ptxas, bytes, *architecture);
+    auto assembled = gpu::assemble(*ptxas, bytes, architecture->name);
     if (!assembled) return fail(std::move(assembled.error()));
     bytes = std::move(assembled->cubin);
   }

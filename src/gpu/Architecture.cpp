@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,15 @@ bool isOneOf(std::string_view word, std::string_view words) {
 }
 
 }  // namespace
+
+int oldestCuda(const Architecture& architecture) {
+  // PTX ISA, "Release Notes": PTX 7.x came with CUDA 11.x, PTX 8.x (up to 8.5) with CUDA 12.x.
+  constexpr int kMajorsBetween = 4;
+  int ptx = 0;
+  const std::string_view digits = architecture.ptx.substr(std::string_view("+ptx").size());
+  std::from_chars(digits.data(), digits.data() + digits.size(), ptx);
+  return (ptx / 10 + kMajorsBetween) * 1000 + ptx % 10 * 10;
+}
 
 std::span<const Architecture> architectures() { return kArchitectures; }
 

@@ -24,6 +24,9 @@ struct Architecture {
   std::string_view ptx;   ///< LLVM's feature for the PTX version that has all of its instructions
 };
 
+/// The oldest CUDA version whose drivers assemble its PTX: 12040 for 12.4.
+int oldestCuda(const Architecture&);
+
 /// All architectures, oldest first.
 std::span<const Architecture> architectures();
 /// Finds an architecture by its name ("sm_80") or by a device ("h100", in any case). SM7203.

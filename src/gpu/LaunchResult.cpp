@@ -10,6 +10,11 @@ Result<LaunchResult> launchWithPrintBuffer(const DeviceKernel& kernel,
   for (;; bytes *= kGrowth) {
     auto result = launch(bytes);
     if (!result || result->end != KernelStatus::printBufferFull || bytes >= kMaxBytes) return result;
+    if (!kernel.prints)
+      return fail({.code = "SM9001",
+                   .message = "the kernel's code reports that its prints do not fit into memory, and it prints nothing",
+                   .place = {},
+                   .help = "this is a bug in Smalti: please report it with the module"});
   }
 }
 

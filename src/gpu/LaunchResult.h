@@ -22,7 +22,7 @@ struct LaunchResult {
 };
 
 /// `launch` gets the size in bytes of the buffer for debug prints (0: none); it is called with larger ones until the
-/// prints fit.
+/// prints fit. SM9001: the code asks for a larger one without prints.
 Result<LaunchResult> launchWithPrintBuffer(const DeviceKernel&,
                                            const std::function<Result<LaunchResult>(int64_t)>& launch);
 

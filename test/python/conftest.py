@@ -1,5 +1,6 @@
 import os
 import pathlib
+import stat
 import subprocess
 import sys
 
@@ -44,6 +45,15 @@ def fake_cuda(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cuda")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", pathlib.Path(__file__).with_name("fake_cuda.c")], check=True)
     return lambda mode: {"LD_LIBRARY_PATH": str(folder), "FAKE_CUDA": mode}
+
+
+def tool_environment(folder, text):
+    """A ptxas of our own, found before any other: `folder` is a Python environment."""
+    tool = folder / "lib/python3.99/site-packages/nvidia/cu99/bin/ptxas"
+    tool.parent.mkdir(parents=True)
+    tool.write_text("#!/bin/sh\n" + text)
+    tool.chmod(tool.stat().st_mode | stat.S_IEXEC)
+    return tool, {"VIRTUAL_ENV": str(folder)}
 
 
 @pytest.fixture

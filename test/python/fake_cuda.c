@@ -1,7 +1,10 @@
 /* A CUDA driver without a GPU, for tests: memory of the device is this process', kernels do nothing. FAKE_CUDA says what it
- * is like: "old" (a driver for CUDA 11.2), "none" (no GPU), "small" (of an architecture before sm_80), "two" (GPUs, of which the first
- * has no memory), "full" (no memory), "faulty" (kernels fault), "early" (kernels end early), "endless" (kernels use up their
- * rounds), else one that works. */
+ * is like: "old" (a driver for CUDA 11.2), "12.0" (one for that version), "none" (no GPU), "uncounted" (it does not count its GPUs),
+ * "silent" (it tells no properties of them), "small" (of an architecture before sm_80), "a100" (of sm_80), "narrow" (with little shared
+ * memory), "two" (GPUs, of which the first has no memory), "full" (no memory), "tight" (1 MiB at once), "faulty" (kernels fault),
+ * "crowded" (kernels do not fit), "early" (kernels end early), "endless" (kernels use up their rounds), "printing" (kernels want to print
+ * more), else one that works. With FAKE_CUDA_LOADS, the kind of code that it loads is printed to the error stream. Compiled with OLD, it
+ * is of before CUDA 11.3. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +24,14 @@ static int init(unsigned flags) {
   if (reserved == MAP_FAILED) return 2;
   return starter = getpid(), (int)flags;
 }
-static int version(int *v) { return *v = is("old") ? 11020 : 12040, 0; }
-static int count(int *n) { return *n = is("none") ? 0 : is("two") ? 2 : 1, 0; }
+static int version(int *v) { return *v = is("old") ? 11020 : is("12.0") ? 12000 : 12040, 0; }
+static int count(int *n) { return *n = is("none") ? 0 : is("two") ? 2 : 1, is("uncounted") ? 802 : 0; }
 static int device(int *d, int i) { return *d = i, 0; }
 static int named(char *name, int bytes, int d) { return (void)d, strncpy(name, "a fake", (size_t)bytes), 0; }
-static int attribute(int *v, int which, int d) { return (void)d, *v = which == 75 ? (is("small") ? 7 : 9) : which == 76 ? 0 : 4, 0; }
+static int attribute(int *v, int which, int d) {
+  *v = which == 75 ? (is("small") ? 7 : is("a100") ? 8 : 9) : which == 76 ? 0 : which == 97 ? (is("narrow") ? 1024 : 232448) : 4;
+  return (void)d, is("silent") ? 1 : 0;
+}
 /* A context is the number of its GPU, counted from 1. */
 static _Thread_local uintptr_t current;
 static int retain(void **context, int d) { return *context = (void *)(uintptr_t)(d + 1), getpid() == starter ? 0 : 3; }
@@ -44,8 +50,11 @@ static int settle(void) {
   return 0;
 }
 static int synchronize(void) { return settle(), is("faulty") ? 700 : 0; }
-static int load(void **module, const void *ptx, unsigned n, int *options, void **values) {
-  return (void)n, (void)options, (void)values, *module = (void *)ptx, strstr(ptx, ".entry smalti_kernel") ? 0 : 218;
+static int load(void **module, const void *code, unsigned n, int *options, void **values) {
+  const int isCubin = !memcmp(code, "\x7f" "ELF", 4);
+  if (getenv("FAKE_CUDA_LOADS")) fprintf(stderr, "load %s\n", isCubin ? "a cubin" : "PTX");
+  (void)n, (void)options, (void)values, *module = (void *)code;
+  return isCubin ? (is("12.0") ? 200 : 0) : strstr(code, ".entry smalti_kernel") ? 0 : 218;
 }
 static int unload(void *module) { return (void)module, 0; }
 static int function(void **f, void *module, const char *name) { return *f = module, strcmp(name, "smalti_kernel"); }
@@ -55,7 +64,7 @@ static int occupancy(int *blocks, void *f, int threads, size_t shared) {
 }
 static int allocate(unsigned long long *at, size_t bytes) {
   bytes = (bytes + 255) / 256 * 256; /* as the driver aligns memory */
-  return is("full") || (is("two") && current != 2) ? 2 : (*at = (uintptr_t)memset(aligned_alloc(256, bytes), 0, bytes), 0);
+  return is("full") || (is("two") && current != 2) || (is("tight") && bytes > 1 << 20) ? 2 : (*at = (uintptr_t)memset(aligned_alloc(256, bytes), 0, bytes), 0);
 }
 static int release(unsigned long long at) { return settle(), free((void *)(uintptr_t)at), 0; }
 static int in(unsigned long long to, const void *from, size_t n) { return memcpy((void *)(uintptr_t)to, from, n), 0; }
@@ -74,7 +83,7 @@ static struct Graph *captured;
 static void *capturing;
 static int execute(struct Work w) {
   if (w.bytes) memcpy((void *)(uintptr_t)w.to, (void *)(uintptr_t)w.from, w.bytes);
-  if (w.ended) *w.ended = is("early") ? 1 : is("endless") ? 3 : 0;
+  if (w.ended) *w.ended = is("early") ? 1 : is("endless") ? 3 : is("printing") ? 5 : 0;
   return 0;
 }
 static int add(void *stream, struct Work w) {
@@ -104,6 +113,9 @@ static int waitEvent(void *stream, void *event, unsigned flags) {
   if (getenv("FAKE_CUDA_TRACE")) fprintf(stderr, "order %zu %zu\n", (size_t)*(void **)event, (size_t)stream);
   return (void)flags, 0;
 }
+/* The stream records a graph, as far as the driver tells. */
+void fake_capture(void *stream) { capturing = stream; }
+static int isCapturing(void *stream, int *yes) { return *yes = stream && stream == capturing, 0; }
 static int beginCapture(void *stream, int mode) {
   return (void)mode, capturing = stream, captured = calloc(1, sizeof *captured), 0;
 }
@@ -121,6 +133,7 @@ static int launchGraph(void *made, void *stream) {
 static int launch(void *f, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz, unsigned shared,
                   void *stream, void **arguments, void **extra) {
   const unsigned long long status = *(unsigned long long *)arguments[2];
+  if (is("crowded")) return 701;
   return (void)f, (void)shared, (void)extra, add(stream, (struct Work){.ended = (int32_t *)(uintptr_t)status}) ||
          !(x > 0 && y == 1 && z == 1 && threads % 32 == 0 && ty == 1 && tz == 1 && arguments);
 }
@@ -143,9 +156,12 @@ static int encode(void *map, int type, uint32_t rank, void *address, const uint6
   return memcpy(map, &address, sizeof address), 0;
 }
 static int text(int error, const char **t) {
-  return *t = error == 3 ? "initialization error" : error == 2 ? "out of memory" : error == 700 ? "an illegal memory access was encountered" : "no", 0;
+  return *t = error == 3 ? "initialization error" : error == 2 ? "out of memory" : error == 700 ? "an illegal memory access was encountered" :
+              error == 701 ? "too many resources requested for launch" : error == 802 ? "system not yet initialized" : "no", 0;
 }
 
+int cuDriverGetVersion(int *v) { return version(v); }
+#ifndef OLD
 int cuGetProcAddress_v2(const char *name, void **address, int v, uint64_t flags, int *status) {
   static const struct {
     const char *name;
@@ -161,9 +177,10 @@ int cuGetProcAddress_v2(const char *name, void **address, int v, uint64_t flags,
              {"cuStreamWaitEvent", waitEvent}, {"cuEventCreate", newEvent}, {"cuEventRecord", record},
              {"cuEventDestroy", freeHandle}, {"cuStreamBeginCapture", beginCapture}, {"cuStreamEndCapture", endCapture},
              {"cuGraphInstantiateWithFlags", instantiate}, {"cuGraphLaunch", launchGraph}, {"cuGraphDestroy", freeHandle},
-             {"cuGraphExecDestroy", freeHandle}, {"cuTensorMapEncodeTiled", encode}};
+             {"cuGraphExecDestroy", freeHandle}, {"cuStreamIsCapturing", isCapturing}, {"cuTensorMapEncodeTiled", encode}};
   (void)v, (void)flags, (void)status;
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
     if (!strcmp(all[i].name, name)) return *address = all[i].function, 0;
   return 500;
 }
+#endif

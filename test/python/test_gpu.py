@@ -5,14 +5,12 @@ import os
 import pathlib
 import re
 import shutil
-import stat
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from conftest import ROOT, bf16_array
+from conftest import ROOT, bf16_array, tool_environment
 
 CASES = ROOT / "test/data/cases"
 # What has no code for GPUs yet, and why. Everything else below test/data/cases must run and agree with what JAX computed.
@@ -150,22 +148,6 @@ def test_sm7203_gpus_with_tensor_cores_of_another_kind(run, name):
         f"error[SM7203]: there is no code for the tensor cores of '{name}' (tcgen05)\n"
         "  need: sm_80 (a100 a30), sm_86 (a10 a40 rtx3090 rtxa6000), sm_89 (l4 l40 l40s rtx4090), sm_90, sm_90a (h100 h200 gh200)\n"
         "  help: name sm_90: its code runs there, with the instructions for tensor cores of older GPUs\n")
-
-
-def tool_environment(folder, text):
-    """A ptxas of our own, found before any other: `folder` is a Python environment."""
-    tool = folder / "lib/python3.99/site-packages/nvidia/cu99/bin/ptxas"
-    tool.parent.mkdir(parents=True)
-    tool.write_text("#!/bin/sh\n" + text)
-    tool.chmod(tool.stat().st_mode | stat.S_IEXEC)
-    return tool, {"VIRTUAL_ENV": str(folder)}
-
-
-def test_a_ptxas_that_fails_is_a_diagnostic(run, tmp_path):
-    tool, environment = tool_environment(tmp_path, "echo it is closed today\nexit 1\n")
-    done = run("show", CASES / "add_grid_1d", "--target", "cuda:a100", "--stage", "all", env=environment)
-    assert done.stderr == (f"error[SM7204]: '{tool}' rejects the kernel's code\n  have: it is closed today\n\n"
-                           "  help: this is a bug in Smalti, or a tool older than the GPU: please report it with the module\n")
 
 
 def has_ptxas():

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, tool_environment
 
 CASES = ROOT / "test/data/cases"
 PLACE = f"  --> {CASES}/add_grid_1d/module.stablehlo.mlir:3:10\n   in kernel 'add_k'\n"
@@ -34,13 +34,96 @@ def test_a_call_goes_through_the_driver(run, fake_cuda, tmp_path):
 
 
 @pytest.mark.parametrize("mode, why", [
-    ("old", "the NVIDIA driver is too old: it has CUDA 11.2, and 11.4 is needed"),
     ("none", "there is an NVIDIA driver but no GPU"),
+    ("uncounted", "the CUDA driver cannot count the GPUs: error 802: system not yet initialized"),
 ])
 def test_sm5008_drivers_that_do_not_do(run, fake_cuda, mode, why):
     done = run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode))
     assert done.stderr == (f"error[SM5008]: the target 'cuda' cannot run here\n  have: {why}\n"
                            "  help: --target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it\n")
+
+
+OLD_DRIVER = (
+    "error[SM5008]: the target 'cuda' cannot run here\n  need: CUDA 11.4 or later\n  have: the NVIDIA driver is too old: it has CUDA 11.2\n"
+    "  help: update the driver; --target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it\n")
+
+
+def test_sm5008_a_driver_that_is_too_old(run, fake_cuda, tmp_path):
+    assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda("old")).stderr == OLD_DRIVER
+    # One of before CUDA 11.3 lacks the function that finds all others, but tells its version.
+    subprocess.run(["cc", "-shared", "-fPIC", "-DOLD", "-o", tmp_path / "libcuda.so.1", ROOT / "test/python/fake_cuda.c"], check=True)
+    older = {**fake_cuda("old"), "LD_LIBRARY_PATH": str(tmp_path)}
+    assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=older).stderr == OLD_DRIVER
+
+
+def test_sm5008_a_driver_that_cannot_be_loaded(run, tmp_path):
+    (tmp_path / "libcuda.so.1").write_text("cut off")
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda", env={"LD_LIBRARY_PATH": str(tmp_path)})
+    assert done.stderr == (f"error[SM5008]: the target 'cuda' cannot run here\n"
+                           f"  have: the NVIDIA driver cannot be loaded: {tmp_path}/libcuda.so.1: file too short\n"
+                           "  help: --target cuda-host runs the same code without a GPU; smalti show --target cuda:GPU shows it\n")
+
+
+WITHOUT_PTXAS = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": "", "CUDA_HOME": "", "CUDA_PATH": "", "FAKE_CUDA_LOADS": "1"}
+
+
+def test_sm7205_a_driver_older_than_the_code(run, fake_cuda, tmp_path):
+    """PTX for sm_90a needs CUDA 12.4, unless ptxas assembles it; what that makes may also be newer than the driver."""
+    message = ("error[SM7205]: the NVIDIA driver is too old to assemble code for sm_90a\n   in kernel 'add_k'\n"
+               "  need: CUDA 12.4 or later\n  have: CUDA 12.0\n  help: update the driver, or install ptxas of that version: pip install nvidia-cuda-nvcc\n")
+    assert run("run", CASES / "add_grid_1d", "--target", "cuda", env={**fake_cuda("12.0"), **WITHOUT_PTXAS}).stderr == message
+    _, environment = tool_environment(tmp_path, CUBIN)
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda", env={**fake_cuda("12.0"), **WITHOUT_PTXAS, **environment})
+    assert done.stderr == "load a cubin\n" + message
+    # Code for sm_80 needs no newer driver.
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda:sm_80", env={**fake_cuda("12.0"), **WITHOUT_PTXAS})
+    assert done.stderr == "load PTX\n"
+
+
+# A ptxas that writes something like a cubin, and tells for which GPU.
+CUBIN = "printf '\\177ELF' > $4\necho \"$2\" >> \"$0.calls\"\n"
+
+
+@pytest.mark.parametrize("target, architecture", [("cuda", "sm_90a"), ("cuda:sm_80", "sm_90")])
+def test_ptxas_assembles_the_code_where_it_is_installed(run, fake_cuda, tmp_path, target, architecture):
+    """For the GPU that is there, once: the cubin is cached. If it fails, the driver assembles the PTX."""
+    tool, environment = tool_environment(tmp_path / "tools", CUBIN)
+    works = {**fake_cuda("works"), **WITHOUT_PTXAS, **environment, "SMALTI_CACHE": str(tmp_path / "kept")}
+    for _ in range(2):
+        assert run("run", CASES / "alias_partial_update", "--target", target, env=works).stderr == "load a cubin\n"
+    assert tool.with_name("ptxas.calls").read_text() == f"-arch={architecture}\n"
+    tool.write_text("#!/bin/sh\necho it is closed today\nexit 1\n")
+    assert run("run", CASES / "alias_partial_update", "--target", target, env=works).stderr == "load PTX\n"
+
+
+def test_sm7210_code_for_another_gpu(run, fake_cuda):
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda:h100", env=fake_cuda("a100"))
+    assert done.stderr == ("error[SM7210]: GPU 0 does not run code for sm_90a\n  need: sm_90\n  have: sm_80\n"
+                           "  help: omit the GPU's name, so that the code is for the GPU that is there\n")
+    done = run("run", CASES / "add_grid_1d", "--target", "cuda:sm_86", env=fake_cuda("a100"))
+    assert done.stderr == ("error[SM7210]: GPU 0 does not run code for sm_86\n  need: sm_86 or later\n  have: sm_80\n"
+                           "  help: omit the GPU's name, so that the code is for the GPU that is there\n")
+
+
+def test_sm7210_more_shared_memory_than_a_gpu_has(run, fake_cuda):
+    done = run("run", CASES / "matmul_bf16_gelu", "--target", "cuda:h100", env=fake_cuda("narrow"))
+    lines = done.stderr.splitlines()
+    assert lines[0] == "error[SM7210]: the code for sm_90a needs more shared memory than GPU 0 has"
+    assert lines[-3].startswith("  need: ") and lines[-3].endswith(" bytes for a block of threads")
+    assert lines[-2:] == ["  have: 1024 bytes", "  help: omit the GPU's name, so that the code is for the GPU that is there"]
+
+
+def test_sm7205_a_gpu_that_tells_nothing(run, fake_cuda):
+    assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda("silent")).stderr == (
+        "error[SM7205]: the CUDA driver cannot tell property 75 of GPU 0\n  have: error 1: no\n"
+        "  help: --target cuda-host runs the same code without a GPU\n")
+
+
+def test_sm9001_prints_of_a_kernel_that_prints_nothing(run, fake_cuda):
+    """A larger buffer would not help, so that there is no second launch."""
+    assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda("printing")).stderr == (
+        "error[SM9001]: the kernel's code reports that its prints do not fit into memory, and it prints nothing\n" + PLACE +
+        "  help: this is a bug in Smalti: please report it with the module\n")
 
 
 @pytest.mark.parametrize("mode, message", [
@@ -49,6 +132,8 @@ def test_sm5008_drivers_that_do_not_do(run, fake_cuda, mode, why):
     ("faulty", "error[SM7205]: the CUDA driver cannot run the kernel to its end\n"
                "PLACE  have: error 700: an illegal memory access was encountered\n"
                "  help: this process has lost the GPU: run it again; --target cuda-host or interpret may show why\n"),
+    ("crowded", "error[SM7205]: the CUDA driver cannot launch the kernel\n"
+                "PLACE  have: error 701: too many resources requested for launch\n  help: --target cuda-host runs the same code without a GPU\n"),
 ])
 def test_sm7205_what_the_driver_refuses(run, fake_cuda, mode, message):
     assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode)).stderr == message.replace("PLACE", PLACE)

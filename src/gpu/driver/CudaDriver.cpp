@@ -25,11 +25,11 @@ class Entries {
   explicit Entries(void* library)
       : newer_(reinterpret_cast<Newer*>(dlsym(library, "cuGetProcAddress_v2"))),
         older_(reinterpret_cast<Older*>(dlsym(library, "cuGetProcAddress"))) {}
-  bool usable() const { return newer_ || older_; }
 
   template <class Function>
   bool find(const char* name, int version, Function*& function) const {
     void* address = nullptr;
+    if (!newer_ && !older_) return false;
     const int result = newer_ ? newer_(name, &address, version, 0, nullptr) : older_(name, &address, version, 0);
     function = reinterpret_cast<Function*>(address);
     return result == 0 && address;
@@ -42,37 +42,63 @@ class Entries {
   Older* older_;
 };
 
+/// The version of CUDA as people write it: "12.4".
+std::string versionText(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+/// Why a library cannot be loaded.
+std::string cannotLoad(const std::string& name) {
+  const char* const why = ::dlerror();
+  const std::string text = why ? why : "";
+  if (text.empty() || text.starts_with(name + ": cannot open shared object file: No such file"))
+    return fmt::format("there is no NVIDIA driver: {} cannot be loaded", name);
+  return fmt::format("the NVIDIA driver cannot be loaded: {}", text);
+}
+
+/// Whether an error leaves the process without its GPU: all further work ends with it (CUDA Driver API, CUresult).
+bool losesTheGpu(int error) {
+  constexpr int kIllegalAddress = 700, kTimeout = 702, kContextDestroyed = 709, kAssert = 710, kFirstFault = 714,
+                kLastFault = 719, kMemoryLeak = 721;
+  return error == kIllegalAddress || error == kTimeout || error == kContextDestroyed || error == kAssert ||
+         (error >= kFirstFault && error <= kLastFault) || error == kMemoryLeak;
+}
+constexpr int kOutOfMemory = 2;
+
 }  // namespace
 
 Status CudaDriver::check(int result, const std::string& what) const {
   if (result == 0) return {};
-  constexpr int kOutOfMemory = 2, kFirstFault = 700, kLastFault = 719;
   const char* text = nullptr;
   if (functions_.errorText) functions_.errorText(result, &text);
-  const bool lost = result >= kFirstFault && result <= kLastFault;
   return fail({.code = "SM7205",
                .message = fmt::format("the CUDA driver cannot {}", what),
                .place = {},
                .have = fmt::format("error {}: {}", result, text ? text : "unknown"),
                .help = result == kOutOfMemory ? "smaller arrays, or a GPU with more memory"
-                       : lost
+                       : losesTheGpu(result)
                            ? "this process has lost the GPU: run it again; --target cuda-host or interpret may show why"
                            : "--target cuda-host runs the same code without a GPU"});
 }
 
 Result<CudaDriver> CudaDriver::load(const std::string& name) {
   void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return fail(missing(fmt::format("there is no NVIDIA driver: {} cannot be loaded", name)));
+  if (!library) return fail(missing(cannotLoad(name)));
   const Entries entries(library);
   int (*initialise)(unsigned) = nullptr;
   int (*getVersion)(int*) = nullptr;
   CudaDriver driver;
   CudaFunctions& f = driver.functions_;
-  if (!entries.usable() || !entries.find("cuDriverGetVersion", 2020, getVersion) || getVersion(&driver.version_) != 0 ||
-      driver.version_ < kOldestVersion)
-    return fail(missing(fmt::format("the NVIDIA driver is too old: it has CUDA {}.{}, and {}.{} is needed",
-                                    driver.version_ / 1000, driver.version_ % 1000 / 10, kOldestVersion / 1000,
-                                    kOldestVersion % 1000 / 10)));
+  // A driver before 11.3 has this function, but none that finds the others.
+  getVersion = reinterpret_cast<int (*)(int*)>(::dlsym(library, "cuDriverGetVersion"));
+  if (!getVersion) entries.find("cuDriverGetVersion", 2020, getVersion);
+  if (!getVersion) return fail(missing(fmt::format("{} is not a CUDA driver: it has no cuDriverGetVersion", name)));
+  if (const int result = getVersion(&driver.version_); result != 0)
+    return fail(missing(fmt::format("the NVIDIA driver does not tell its version: error {}", result)));
+  if (driver.version_ < kOldestVersion) {
+    Diagnostic old = missing(fmt::format("the NVIDIA driver is too old: it has CUDA {}", versionText(driver.version_)));
+    old.need = fmt::format("CUDA {} or later", versionText(kOldestVersion));
+    old.help = "update the driver; " + std::string(kHelp);
+    return fail(std::move(old));
+  }
   const bool all =
       entries.find("cuInit", 2000, initialise) && entries.find("cuDeviceGetCount", 2000, f.deviceGetCount) &&
       entries.find("cuDeviceGet", 2000, f.deviceGet) && entries.find("cuDeviceGetName", 2000, f.deviceGetName) &&
@@ -99,6 +125,7 @@ Result<CudaDriver> CudaDriver::load(const std::string& name) {
       entries.find("cuGraphInstantiateWithFlags", 11040, f.graphInstantiate) &&
       entries.find("cuGraphLaunch", 10000, f.graphLaunch) && entries.find("cuGraphDestroy", 10000, f.graphDestroy) &&
       entries.find("cuGraphExecDestroy", 10000, f.graphExecDestroy);
+  entries.find("cuStreamIsCapturing", 10000, f.streamIsCapturing);
   entries.find("cuTensorMapEncodeTiled", 12000, f.tensorMapEncode);
   if (!all) return fail(missing("the NVIDIA driver lacks functions that its version should have"));
   if (const int result = initialise(0); result != 0) {
@@ -106,22 +133,40 @@ Result<CudaDriver> CudaDriver::load(const std::string& name) {
     f.errorText(result, &text);
     return fail(missing(fmt::format("the NVIDIA driver does not start: {}", text ? text : std::to_string(result))));
   }
-  if (f.deviceGetCount(&driver.devices_) != 0 || driver.devices_ == 0)
-    return fail(missing("there is an NVIDIA driver but no GPU"));
+  driver.startedBy_ = ::getpid();
+  if (Status ok = driver.check(f.deviceGetCount(&driver.devices_), "count the GPUs"); !ok)
+    return fail(missing(fmt::format("{}: {}", ok.error().message, ok.error().have)));
+  if (driver.devices_ == 0) return fail(missing("there is an NVIDIA driver but no GPU"));
   return driver;
 }
 
 Result<const CudaDriver*> CudaDriver::open() {
   struct Opened {
     Result<CudaDriver> driver = load(kLibrary);
-    pid_t by = ::getpid();
   };
   static constinit Lasting<const Opened> kept;
   const Opened& opened = kept.get();
   if (!opened.driver) return fail(opened.driver.error());
-  if (opened.by != ::getpid())
-    return fail(missing("the parent process was already using the GPU, so that a forked child cannot"));
+  if (Status ok = opened.driver->usableHere(); !ok) return fail(std::move(ok.error()));
   return &*opened.driver;
+}
+
+Status CudaDriver::usableHere() const {
+  if (startedBy_ == ::getpid()) return {};
+  Diagnostic forked = missing("the parent process was already using the GPU, so that a forked child cannot");
+  forked.help = "start the child before the GPU is used, or without fork (Python: multiprocessing's \"spawn\")";
+  return fail(std::move(forked));
+}
+
+Status CudaDriver::assembles(const Architecture& architecture) const {
+  const int need = oldestCuda(architecture);
+  if (version_ >= need) return {};
+  return fail({.code = "SM7205",
+               .message = fmt::format("the NVIDIA driver is too old to assemble code for {}", architecture.name),
+               .place = {},
+               .need = fmt::format("CUDA {} or later", versionText(need)),
+               .have = fmt::format("CUDA {}", versionText(version_)),
+               .help = "update the driver, or install ptxas of that version: pip install nvidia-cuda-nvcc"});
 }
 
 }  // namespace smalti::gpu

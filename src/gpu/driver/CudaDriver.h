@@ -4,10 +4,13 @@
 // Entry Point Access").
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "gpu/Architecture.h"
 #include "smalti/diagnostic.h"
 
 namespace smalti::gpu {
@@ -55,6 +58,8 @@ struct CudaFunctions {
   int (*graphLaunch)(CudaHandle, CudaHandle) = nullptr;
   int (*graphDestroy)(CudaHandle) = nullptr;
   int (*graphExecDestroy)(CudaHandle) = nullptr;
+  /// Null where the driver has none.
+  int (*streamIsCapturing)(CudaHandle, int*) = nullptr;
   /// Null before CUDA 12.
   int (*tensorMapEncode)(void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*,
                          const uint32_t*, int, int, int, int) = nullptr;
@@ -73,10 +78,15 @@ class CudaDriver {
   int devices() const { return devices_; }
   /// Success for 0; otherwise SM7205, which names the failed action and the driver's error.
   Status check(int result, const std::string& what) const;
+  /// SM7205: the process is a child of the one that started the driver.
+  Status usableHere() const;
+  /// SM7205: it is older than the PTX of this architecture.
+  Status assembles(const Architecture&) const;
 
  private:
   CudaFunctions functions_;
   int version_ = 0, devices_ = 0;
+  pid_t startedBy_ = 0;
 };
 
 }  // namespace smalti::gpu

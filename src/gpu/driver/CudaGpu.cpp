@@ -18,6 +18,10 @@ struct Retained {
   std::map<std::pair<const CudaDriver*, int>, std::pair<CudaDevice, CudaHandle>> contexts;
 };
 
+/// Whether code for it runs on no other architecture.
+bool isExact(const Architecture& a) { return a.name.ends_with('a'); }
+bool runsOn(const Architecture& a, int version) { return isExact(a) ? a.version == version : a.version <= version; }
+
 }  // namespace
 
 Result<CudaGpu> CudaGpu::open(const CudaDriver& driver, int number) {
@@ -51,6 +55,8 @@ Result<CudaGpu> CudaGpu::open(const CudaDriver& driver, int number) {
 }
 
 CurrentGpu::CurrentGpu(const CudaGpu& gpu) : driver_(gpu.driver()) {
+  status_ = driver_.usableHere();
+  if (!status_) return;
   const CudaFunctions& call = driver_.call();
   int result = call.contextGetCurrent(&before_);
   if (result == 0 && before_ != gpu.context_) {
@@ -64,20 +70,50 @@ CurrentGpu::~CurrentGpu() {
   if (isChanged_) driver_.call().contextSetCurrent(before_);
 }
 
-int CudaGpu::attribute(int which) const {
+Result<int> CudaGpu::attribute(int which) const {
   int value = 0;
-  return driver_->call().deviceGetAttribute(&value, which, device_) == 0 ? value : 0;
+  if (Status ok = driver_->check(driver_->call().deviceGetAttribute(&value, which, device_),
+                                 fmt::format("tell property {} of GPU {}", which, number_));
+      !ok)
+    return fail(std::move(ok.error()));
+  return value;
+}
+
+Result<int> CudaGpu::version() const {
+  const auto major = attribute(kMajor);
+  if (!major) return major;
+  const auto minor = attribute(kMinor);
+  if (!minor) return minor;
+  return *major * 10 + *minor;
 }
 
 Result<Architecture> CudaGpu::architecture() const {
-  const int version = attribute(kMajor) * 10 + attribute(kMinor);
+  const auto own = version();
+  if (!own) return fail(own.error());
   const Architecture* best = nullptr;
-  for (const Architecture& a : architectures()) {
-    const bool isExact = a.name.ends_with('a');  // code for it runs on no other architecture
-    if (isExact ? a.version == version : a.version <= version) best = &a;
-  }
+  for (const Architecture& a : architectures())
+    if (runsOn(a, *own)) best = &a;
   if (best) return *best;
-  return architectureNamed(fmt::format("sm_{}", version));
+  return architectureNamed(fmt::format("sm_{}", *own));
+}
+
+Result<std::string> CudaGpu::assembledName(const Architecture& architecture) const {
+  if (isExact(architecture)) return std::string(architecture.name);
+  const auto own = version();
+  if (!own) return fail(own.error());
+  return fmt::format("sm_{}", *own);
+}
+
+Status CudaGpu::runs(const Architecture& architecture) const {
+  const auto own = version();
+  if (!own) return fail(own.error());
+  if (runsOn(architecture, *own)) return {};
+  return fail({.code = "SM7210",
+               .message = fmt::format("GPU {} does not run code for {}", number_, architecture.name),
+               .place = {},
+               .need = fmt::format("sm_{}{}", architecture.version, isExact(architecture) ? "" : " or later"),
+               .have = fmt::format("sm_{}", *own),
+               .help = "omit the GPU's name, so that the code is for the GPU that is there"});
 }
 
 }  // namespace smalti::gpu

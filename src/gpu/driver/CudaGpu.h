@@ -14,10 +14,17 @@ class CudaGpu {
 
   const CudaDriver& driver() const { return *driver_; }
   int number() const { return number_; }
-  /// An attribute by its number in cuda.h; 0 if the driver does not know it.
-  int attribute(int which) const;
-  /// The newest supported architecture whose code it runs. SM7203.
+  /// An attribute by its number in cuda.h. SM7205.
+  Result<int> attribute(int which) const;
+  /// Its compute capability × 10: 90. SM7205.
+  Result<int> version() const;
+  /// The newest supported architecture whose code it runs. SM7203, SM7205.
   Result<Architecture> architecture() const;
+  /// The architecture for which code for this one is assembled here: its own, "sm_86" for sm_80, so that the driver
+  /// need not assemble it again. SM7205.
+  Result<std::string> assembledName(const Architecture&) const;
+  /// SM7210: it does not run code for this architecture.
+  Status runs(const Architecture&) const;
 
  private:
   const CudaDriver* driver_ = nullptr;

@@ -15,7 +15,7 @@ namespace smalti::gpu {
 namespace {
 
 // CUdevice_attribute, CUfunction_attribute, CUjit_option of cuda.h.
-constexpr int kProcessors = 16, kDynamicShared = 8, kErrorLog = 5, kErrorLogBytes = 6;
+constexpr int kProcessors = 16, kMostShared = 97, kDynamicShared = 8, kErrorLog = 5, kErrorLogBytes = 6;
 /// Most iterations of loops in a block, more than anybody would wait for. A kernel that does not end would block the
 /// GPU.
 constexpr int64_t kMaxIterations = int64_t{1} << 40;
@@ -30,27 +30,34 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     if (current.status()) driver_.call().moduleUnload(module_);
   }
 
-  Status load(const std::string& ptx) {
+  Status load(const GpuCode& code) {
     const CurrentGpu current(gpu_);
     if (!current.status()) return current.status();
-    std::array<char, 2048> log{};
-    std::array<int, 2> options{kErrorLog, kErrorLogBytes};
-    std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
-    if (const int result = driver_.call().moduleLoad(&module_, ptx.c_str(), 2, options.data(), values.data());
-        result != 0)
-      return driver_.check(result, fmt::format("assemble the kernel: {}", log.data()));
+    if (!code.cubin || driver_.call().moduleLoad(&module_, code.cubin->data(), 0, nullptr, nullptr) != 0)
+      if (Status ok = assemble(code); !ok) return ok;
     if (Status ok = driver_.check(driver_.call().moduleGetFunction(&function_, module_, kKernelSymbol),
                                   "find the kernel in its code");
         !ok)
       return ok;
     const auto shared = static_cast<int>(lowered_.sharedBytes);
+    const auto mostShared = gpu_.attribute(kMostShared), processors = gpu_.attribute(kProcessors);
+    if (!mostShared) return fail(mostShared.error());
+    if (!processors) return fail(processors.error());
+    if (shared > *mostShared)
+      return fail({.code = "SM7210",
+                   .message = fmt::format("the code for {} needs more shared memory than GPU {} has",
+                                          code.architecture.name, gpu_.number()),
+                   .place = {},
+                   .need = fmt::format("{} bytes for a block of threads", shared),
+                   .have = fmt::format("{} bytes", *mostShared),
+                   .help = "omit the GPU's name, so that the code is for the GPU that is there"});
     if (Status ok = driver_.check(driver_.call().functionSetAttribute(function_, kDynamicShared, shared),
                                   fmt::format("give a block {} bytes of shared memory", shared));
         !ok)
       return ok;
     int perProcessor = 0;
     driver_.call().occupancy(&perProcessor, function_, lowered_.allThreads(), static_cast<size_t>(shared));
-    blocksAtOnce_ = std::max<int64_t>(1, int64_t{perProcessor} * gpu_.attribute(kProcessors));
+    blocksAtOnce_ = std::max<int64_t>(1, int64_t{perProcessor} * *processors);
     return {};
   }
 
@@ -98,8 +105,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     const auto ended = keep(DeviceMemory::copyOf(gpu_, &none, sizeof(none)));
     if (!ended) return fail(ended.error());
     DeviceMemory workspace(gpu_);
-    if (Status ok = workspace.allocate(launch.blocks * lowered_.workspaceBytes); !ok)
-      return fail(std::move(ok.error()));
+    if (Status ok = allocateWorkspace(workspace, launch.blocks); !ok) return fail(std::move(ok.error()));
     launch.arrays = *arrays;
     launch.ended = *ended;
     launch.workspace = workspace.at();
@@ -116,6 +122,26 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
   }
 
  private:
+  /// Lets the driver assemble the PTX.
+  Status assemble(const GpuCode& code) {
+    if (Status ok = driver_.assembles(code.architecture); !ok) return ok;
+    std::array<char, 2048> log{};
+    std::array<int, 2> options{kErrorLog, kErrorLogBytes};
+    std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size())};
+    Status ok =
+        driver_.check(driver_.call().moduleLoad(&module_, code.ptx.ptx.c_str(), 2, options.data(), values.data()),
+                      fmt::format("assemble the kernel for {}", code.architecture.name));
+    if (!ok && log[0] != 0) ok.error().have += fmt::format(": {}", log.data());
+    return ok;
+  }
+
+  /// Allocates the memory for the values of all blocks, or of as many as the GPU has memory for.
+  Status allocateWorkspace(DeviceMemory& workspace, int64_t& blocks) const {
+    Status ok = workspace.allocate(blocks * lowered_.workspaceBytes);
+    for (; !ok && blocks > 1; ok = workspace.allocate(blocks * lowered_.workspaceBytes)) blocks /= 2;
+    return ok;
+  }
+
   Result<LaunchResult> callOnce(std::span<const Array> operands, const CudaCall& options, int64_t printBytes) const {
     const CurrentGpu current(gpu_);
     if (!current.status()) return fail(current.status().error());
@@ -151,9 +177,7 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
     auto ended = DeviceMemory::copyOf(gpu_, &status, sizeof(status));
     if (!ended) return fail(std::move(ended.error()));
     DeviceMemory workspace(gpu_);
-    Status allocated = workspace.allocate(blocks * lowered_.workspaceBytes);
-    for (; !allocated && blocks > 1; allocated = workspace.allocate(blocks * lowered_.workspaceBytes)) blocks /= 2;
-    if (!allocated) return fail(std::move(allocated.error()));
+    if (Status ok = allocateWorkspace(workspace, blocks); !ok) return fail(std::move(ok.error()));
     if (Status ok = memory.take(blocks * lowered_.workspaceBytes, "the kernel's values"); !ok)
       return fail(std::move(ok.error()));
     auto maps = encodeTensorMaps(driver_, lowered_.maps, addresses);
@@ -236,9 +260,9 @@ class LoadedKernel : public CudaKernel, public std::enable_shared_from_this<Load
 }  // namespace
 
 Result<std::shared_ptr<const CudaKernel>> loadKernel(const CudaGpu& gpu, const KernelPackage& package,
-                                                     eval::Poison poison, const PtxKernel& code) {
-  auto kernel = std::make_shared<LoadedKernel>(gpu, package, poison, code.lowered);
-  if (Status ok = kernel->load(code.ptx); !ok) return fail(std::move(ok.error()));
+                                                     eval::Poison poison, const GpuCode& code) {
+  auto kernel = std::make_shared<LoadedKernel>(gpu, package, poison, code.ptx.lowered);
+  if (Status ok = kernel->load(code); !ok) return fail(std::move(ok.error()));
   return kernel;
 }
 

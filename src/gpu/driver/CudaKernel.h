@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gpu/LaunchResult.h"
@@ -28,8 +30,15 @@ class CudaKernel {
                                                     std::span<const CudaAddress> results, const CudaCall&) const = 0;
 };
 
-/// Passes the PTX to the driver, which assembles it for the GPU. SM7205.
+/// The code of a kernel, as a GPU takes it.
+struct GpuCode {
+  PtxKernel ptx;
+  Architecture architecture;         ///< of the PTX
+  std::optional<std::string> cubin;  ///< assembled for this GPU; null: the driver assembles the PTX
+};
+
+/// Passes the code to the driver, which assembles the PTX if there is no cubin or one that it does not know. SM7205.
 Result<std::shared_ptr<const CudaKernel>> loadKernel(const CudaGpu&, const KernelPackage&, eval::Poison,
-                                                     const PtxKernel&);
+                                                     const GpuCode&);
 
 }  // namespace smalti::gpu

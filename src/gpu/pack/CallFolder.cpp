@@ -68,8 +68,7 @@ Result<std::shared_ptr<CallFolders>> CallFolders::make(const KernelPackage& pack
 Status CallFolders::before(const WatchedCall& call) {
   auto& [current, text] = currentCall.get();
   current = fmt::format("{}/.unfinished-{}-{}", folder_, ::getpid(), calls++);
-  std::error_code error;
-  fs::create_directories(current, error);
+  if (Status ok = makeFolder(current); !ok) return ok;
   text = fmt::format("smalti-gpu-call 3\npoints {}\n", call.points);
   for (const auto& [architecture, code] : codes_) {
     text += fmt::format("code {} threads {} shared {} workspace {}\n", architecture, code.lowered.allThreads(),

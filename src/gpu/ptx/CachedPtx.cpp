@@ -1,6 +1,7 @@
 #include "gpu/ptx/CachedPtx.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 #include <sstream>
 
@@ -8,12 +9,20 @@
 #include <fmt/ranges.h>
 
 #include "cpu/cache/PackageText.h"
+#include "gpu/ptx/Tools.h"
 #include "ir/GpuParams.h"
 
 namespace smalti::gpu {
 namespace {
 
-constexpr std::string_view kReport = "smalti-launch-2";
+constexpr std::string_view kReport = "smalti-launch-2", kCubin = "smalti-cubin-1";
+
+/// What tells one version of a tool from the next, without running it.
+std::string identity(const std::string& tool) {
+  std::error_code error;
+  const auto changed = std::filesystem::last_write_time(tool, error).time_since_epoch().count();
+  return fmt::format("{} {} {}", tool, changed, std::filesystem::file_size(tool, error));
+}
 
 template <class T>
 bool readList(std::istringstream& in, std::vector<T>& to) {
@@ -92,6 +101,18 @@ Result<PtxKernel> cachedPtx(cpu::CompileCache* cache, const KernelPackage& packa
   auto made = compileToPtx(package, architecture, poison, checkBlocks);
   if (made && !made->lowered.prints) cache->put(key, made->ptx, launchReport(made->lowered));
   return made;
+}
+
+std::optional<std::string> cachedCubin(cpu::CompileCache* cache, const std::string& ptx, const std::string& gpu) {
+  const auto ptxas = findTool("ptxas");
+  if (!ptxas) return std::nullopt;
+  const std::string key = cpu::cacheKey({ptx, fmt::format("cubin {} {}", gpu, identity(*ptxas))});
+  if (cache)
+    if (auto kept = cache->find(key); kept && kept->report == kCubin) return std::move(kept->object);
+  auto made = assemble(*ptxas, ptx, gpu);
+  if (!made) return std::nullopt;
+  if (cache) cache->put(key, made->cubin, kCubin);
+  return std::move(made->cubin);
 }
 
 }  // namespace smalti::gpu

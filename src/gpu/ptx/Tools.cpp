@@ -1,15 +1,18 @@
 #include "gpu/ptx/Tools.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "base/io/File.h"
 #include "base/process/PythonPackages.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Program.h"
 
 namespace smalti::gpu {
@@ -38,26 +41,73 @@ int64_t numberBefore(std::string_view text, std::string_view label) {
   return 0;
 }
 
-struct Ran {
-  std::string output;  ///< of stdout and stderr
-  bool ok = false;
+/// A file in memory that child processes open by its path: nothing is left behind if this process is ended.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view content = {}) : fd_(::memfd_create("smalti_tool", 0)) {
+    while (fd_ >= 0 && !content.empty()) {
+      const ssize_t n = ::write(fd_, content.data(), content.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        ::close(std::exchange(fd_, -1));
+        return;
+      }
+      content.remove_prefix(static_cast<size_t>(n));
+    }
+  }
+  ~MemoryFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  bool isThere() const { return fd_ >= 0; }
+  std::string path() const { return fmt::format("/dev/fd/{}", fd_); }
+  std::string content() const {
+    std::string all(static_cast<size_t>(std::max<off_t>(::lseek(fd_, 0, SEEK_END), 0)), '\0');
+    const ssize_t n = ::pread(fd_, all.data(), all.size(), 0);
+    all.resize(n > 0 ? static_cast<size_t>(n) : 0);
+    return all;
+  }
+
+ private:
+  int fd_;
 };
 
-Result<Ran> runTool(const std::string& tool, const std::vector<std::string>& arguments) {
+Diagnostic noMemory(const std::string& tool) {
+  return {.code = "SM7204",
+          .message = fmt::format("'{}' cannot be run", tool),
+          .place = {},
+          .have = "no memory for its files",
+          .help = "end other programs, and run it again"};
+}
+
+/// The tool itself failed, whatever the code is.
+Diagnostic endedEarly(const std::string& tool, std::string have) {
+  return {.code = "SM7204",
+          .message = fmt::format("'{}' ended without a result", tool),
+          .place = {},
+          .have = std::move(have),
+          .help = "run it again, or install another version of it"};
+}
+
+/// What the tool has written to stdout and stderr. SM7204.
+Result<std::string> runTool(const std::string& tool, const std::vector<std::string>& arguments) {
   constexpr unsigned kSecondsLimit = 900;  // ptxas takes two minutes for 300,000 lines
-  llvm::SmallString<128> output;
-  if (llvm::sys::fs::createTemporaryFile("smalti_tool", "txt", output))
-    return fail(failure(tool, "there is no room for temporary files"));
-  const llvm::FileRemover remove(output);
+  constexpr size_t kShownBytes = 1000;
+  const MemoryFile output;
+  if (!output.isThere()) return fail(noMemory(tool));
   std::vector<llvm::StringRef> all{tool};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::string problem;
+  const std::string path = output.path();
   const int code = llvm::sys::ExecuteAndWait(tool, all, std::nullopt,
-                                             {llvm::StringRef(""), llvm::StringRef(output), llvm::StringRef(output)},
+                                             {llvm::StringRef(""), llvm::StringRef(path), llvm::StringRef(path)},
                                              kSecondsLimit, 0, &problem);
-  auto text = readFile(output.str().str());
-  if (!text) return fail(std::move(text.error()));
-  return Ran{problem.empty() ? std::move(*text) : problem, code == 0};
+  if (code < 0) return fail(endedEarly(tool, problem));
+  std::string said = output.content();
+  if (code != 0) return fail(failure(tool, said.substr(0, kShownBytes)));
+  return said;
 }
 
 }  // namespace
@@ -81,32 +131,20 @@ Resources parseResources(std::string_view report) {
           .sharedBytes = numberBefore(report, " bytes smem")};
 }
 
-Result<Assembled> assemble(const std::string& ptxas, const std::string& ptx, const Architecture& architecture) {
-  llvm::SmallString<128> input, output;
-  if (llvm::sys::fs::createTemporaryFile("smalti_kernel", "ptx", input) ||
-      llvm::sys::fs::createTemporaryFile("smalti_kernel", "cubin", output))
-    return fail(failure(ptxas, "there is no room for temporary files"));
-  const llvm::FileRemover removeInput(input), removeOutput(output);
-  if (Status written = writeFile(input.str().str(), {ptx}); !written) return fail(written.error());
-  auto ran =
-      runTool(ptxas, {"-v", "-arch=" + std::string(architecture.name), "-o", output.str().str(), input.str().str()});
-  if (!ran) return fail(std::move(ran.error()));
-  if (!ran->ok) return fail(failure(ptxas, ran->output.substr(0, 1000)));
-  auto cubin = readFile(output.str().str());
-  if (!cubin) return fail(std::move(cubin.error()));
-  return Assembled{std::move(*cubin), parseResources(ran->output)};
+Result<Assembled> assemble(const std::string& ptxas, const std::string& ptx, std::string_view architecture) {
+  const MemoryFile input(ptx), output;
+  if (!input.isThere() || !output.isThere()) return fail(noMemory(ptxas));
+  const auto said = runTool(ptxas, {"-v", fmt::format("-arch={}", architecture), "-o", output.path(), input.path()});
+  if (!said) return fail(said.error());
+  std::string cubin = output.content();
+  if (cubin.empty()) return fail(endedEarly(ptxas, "no error, and no code"));
+  return Assembled{std::move(cubin), parseResources(*said)};
 }
 
 Result<std::string> disassemble(const std::string& nvdisasm, const std::string& cubin) {
-  llvm::SmallString<128> input;
-  if (llvm::sys::fs::createTemporaryFile("smalti_kernel", "cubin", input))
-    return fail(failure(nvdisasm, "there is no room for temporary files"));
-  const llvm::FileRemover removeInput(input);
-  if (Status written = writeFile(input.str().str(), {cubin}); !written) return fail(written.error());
-  auto ran = runTool(nvdisasm, {"-c", input.str().str()});
-  if (!ran) return fail(std::move(ran.error()));
-  if (!ran->ok) return fail(failure(nvdisasm, ran->output.substr(0, 1000)));
-  return std::move(ran->output);
+  const MemoryFile input(cubin);
+  if (!input.isThere()) return fail(noMemory(nvdisasm));
+  return runTool(nvdisasm, {"-c", input.path()});
 }
 
 }  // namespace smalti::gpu

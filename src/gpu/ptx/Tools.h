@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "gpu/Architecture.h"
+#include "smalti/diagnostic.h"
 
 namespace smalti::gpu {
 
@@ -22,9 +22,9 @@ struct Assembled {
   std::string cubin;
   Resources resources;
 };
-/// SM7204: ptxas rejects the code.
-Result<Assembled> assemble(const std::string& ptxas, const std::string& ptx, const Architecture&);
-/// The instructions of a cubin. SM7204.
+/// For a GPU of this architecture, that of the code or a newer one. SM7204: ptxas rejects the code.
+Result<Assembled> assemble(const std::string& ptxas, const std::string& ptx, std::string_view architecture);
+/// The instructions of a cubin. SM7204: the tool fails.
 Result<std::string> disassemble(const std::string& nvdisasm, const std::string& cubin);
 
 /// Reads the report of ptxas.

@@ -61,9 +61,13 @@ Result<std::shared_ptr<const TargetKernel>> compileForGpu(const gpu::CudaGpu& de
   const KernelPackage& package = *ready;
   const auto cache = cpu::openCache(options.cache, options.cacheLimitBytes);
   const auto load = [&](const KernelPackage& kernel) -> Result<std::shared_ptr<const gpu::CudaKernel>> {
-    auto code = gpu::cachedPtx(cache.get(), kernel, architecture, c.poison, c.checkBounds);
-    if (!code) return fail(std::move(code.error()));
-    return gpu::loadKernel(device, kernel, c.poison, *code);
+    auto ptx = gpu::cachedPtx(cache.get(), kernel, architecture, c.poison, c.checkBounds);
+    if (!ptx) return fail(std::move(ptx.error()));
+    const auto gpu = device.assembledName(architecture);
+    if (!gpu) return fail(gpu.error());
+    auto cubin = gpu::cachedCubin(cache.get(), ptx->ptx, *gpu);
+    return gpu::loadKernel(device, kernel, c.poison,
+                           {.ptx = std::move(*ptx), .architecture = architecture, .cubin = std::move(cubin)});
   };
   if (!c.checks.empty()) {
     // The machine runs the checks of kernels that have no checked code.
@@ -87,6 +91,7 @@ Result<KernelCompiler> openGpu(std::string_view argument) {
   auto architecture =
       wanted.architecture.empty() ? opened->architecture() : gpu::architectureNamed(wanted.architecture);
   if (!architecture) return fail(std::move(architecture.error()));
+  if (Status ok = opened->runs(*architecture); !ok) return fail(std::move(ok.error()));
   return [device = *opened, architecture = *architecture](const KernelPackage& package, const CompileOptions& options) {
     return compileForGpu(device, architecture, package, options);
   };

@@ -90,7 +90,7 @@ Result<CodeView> inspectCudaCode(const KernelPackage& package, const CodeRequest
   } else if (!ptxas) {
     view.text += "  ptxas is not installed (pip install nvidia-cuda-nvcc): no registers, no instructions\n";
   } else {
-    auto assembled = gpu::assemble(*ptxas, code->ptx, *architecture);
+    auto assembled = gpu::assemble(*ptxas, code->ptx, architecture->name);
     if (!assembled) return fail(std::move(assembled.error()));
     const gpu::Resources& r = assembled->resources;
     view.text += fmt::format("  {} registers a thread{}, {} bytes spilled, {} bytes of cubin\n", r.registers,
