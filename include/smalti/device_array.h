@@ -49,11 +49,17 @@ class DeviceArray {
   bool read_only() const { return read_only_; }
   /// A copy on the host. Waits for all work on the GPU.
   Result<Array> to_host() const;
+  /// Makes later work on `stream` wait for the last launch of a DeviceProgram that writes the elements.
+  Status ready_on(void* stream) const;
+
+  struct Uses;
+  const std::shared_ptr<Uses>& uses() const { return uses_; }
 
  private:
   Array elements_;  ///< data() is an address of the GPU's
   int gpu_ = 0;
   bool read_only_ = false;
+  std::shared_ptr<Uses> uses_;  ///< the launches that use the elements, for all copies of this
 };
 
 struct BindOptions {
@@ -76,10 +82,14 @@ class DeviceProgram {
     return bind(e, std::span(inputs.begin(), inputs.size()), options);
   }
 
+  /// The number of the GPU on which an Executable runs. SM7207: it does not run on a GPU.
+  static Result<int> gpu_of(const Executable&);
+
   const std::vector<DeviceArray>& results() const;
   /// Enqueues the kernels on a stream of the GPU's primary context (a CUstream or cudaStream_t; null: the default
-  /// stream), and returns before they have run. Launches of one DeviceProgram must not overlap: they write the same
-  /// memory.
+  /// stream), and returns before they have run. They begin after launches on other streams that use the same
+  /// DeviceArrays or copies of them, and after those of this DeviceProgram. Streams with launches must exist until
+  /// `wait`. A stream that records a CUDA graph waits for no other: the order of its work is up to the caller.
   Status launch(void* stream = nullptr) const;
   /// Waits for the GPU. SM7208: a kernel of a launch since the last `wait` met its step limit, or a fault such as
   /// an access out of bounds; the results are not valid then.

@@ -17,9 +17,8 @@ class DeviceArray:
     """A row-major array in the memory of a GPU, created by `device_array` and by DeviceProgram. PyTorch and JAX use it in place:
     `torch.from_dlpack(array)`, `jax.dlpack.from_dlpack(array)`."""
 
-    def __init__(self, handle: Any, program: Any = None):
+    def __init__(self, handle: Any):
         self.handle = handle
-        self._program = program
 
     @property
     def type(self) -> ArrayType:
@@ -45,8 +44,8 @@ class DeviceArray:
             raise BufferError("the elements are shared, not copied")
         if dl_device not in (None, self.__dlpack_device__()):
             raise BufferError(f"the elements are on device {self.__dlpack_device__()}, not {dl_device}")
-        if self._program is not None and stream != -1:  # -1: the consumer synchronises
-            self._program.ready_on(0 if stream in (None, _DEFAULT_STREAM) else stream)
+        if stream != -1:  # -1: the consumer synchronises
+            self.handle.ready_on(0 if stream in (None, _DEFAULT_STREAM) else stream)
         return self.handle.to_dlpack(max_version is not None and max_version[0] >= 1)
 
     def to_numpy(self) -> np.ndarray:
@@ -62,7 +61,7 @@ class DeviceProgram:
 
     def __init__(self, handle: Any):
         self._handle = handle
-        self._results = tuple(DeviceArray(r, handle) for r in handle.results)
+        self._results = tuple(DeviceArray(r) for r in handle.results)
 
     @property
     def results(self) -> tuple[DeviceArray, ...]:
@@ -71,7 +70,8 @@ class DeviceProgram:
 
     def launch(self, stream: int = 0) -> None:
         """Enqueues the kernels on a stream (the integer of a CUstream, such as `torch.cuda.current_stream().cuda_stream`; 0: the
-        default stream) and returns before they have run. Launches of one program must not overlap."""
+        default stream) and returns before they have run. They begin after launches on other streams that use the same arrays.
+        Streams with launches must exist until `wait`."""
         self._handle.launch(stream)
 
     def wait(self) -> None:

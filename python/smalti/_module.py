@@ -99,12 +99,13 @@ class Executable:
     def bind(self, *inputs: Any, outputs: Sequence[Any] = (), graph: bool = False) -> DeviceProgram:
         """The kernels with arrays on a GPU, ready to be launched any number of times; for the target "cuda".
 
-        Inputs and outputs are arrays of PyTorch or JAX on that GPU, which are used in place, or those of `device_array`; without
-        `outputs`, results are new arrays. With `graph`, the launches are one CUDA graph.
+        Inputs and outputs are arrays of PyTorch or JAX on that GPU, which are used in place, or those of `device_array`; inputs on
+        the host are copied there. Without `outputs`, results are new arrays. With `graph`, the launches are one CUDA graph.
 
         Raises Error: SM1008 and SM1017 for the wrong number or types of arrays and outputs on the host, SM7207 for programs that need the host.
         """
-        given = [_device.device_array(x).handle for x in inputs]
+        gpu = _smalti.gpu_of(self._handle)
+        given = [_device.device_array(x, gpu).handle for x in inputs]
         results = [a.handle if a else None for a in map(_device.on_gpu, outputs)]
         return DeviceProgram(_smalti.bind(self._handle, given, results, graph))
 

@@ -84,6 +84,8 @@ void addDevice(nb::module_& m) {
       .def_prop_ro("type", [](const PythonArray& a) { return typesToPython({a->type()})[0]; })
       .def_prop_ro("address", [](const PythonArray& a) { return a->address(); })
       .def_prop_ro("gpu", [](const PythonArray& a) { return a->gpu(); })
+      .def("ready_on", [](const PythonArray& a,
+                          uint64_t stream) { unwrap(unlocked([&] { return a->ready_on(streamOf(stream)); })); })
       .def("to_dlpack", &toDlpack)
       .def("to_host", [](const PythonArray& a) { return toPython(unwrap(unlocked([&] { return a->to_host(); }))); });
   m.def("device_array", &deviceArray);
@@ -93,10 +95,9 @@ void addDevice(nb::module_& m) {
       .def_prop_ro("results", &results)
       .def("launch", [](const PythonProgram& p,
                         uint64_t stream) { unwrap(unlocked([&] { return p->launch(streamOf(stream)); })); })
-      .def("ready_on", [](const PythonProgram& p,
-                          uint64_t stream) { unwrap(unlocked([&] { return p->ready_on(streamOf(stream)); })); })
       .def("wait", [](const PythonProgram& p) { unwrap(unlocked([&] { return p->wait(); })); });
   m.def("bind", &bind);
+  m.def("gpu_of", [](const Executable& executable) { return unwrap(DeviceProgram::gpu_of(executable)); });
 }
 
 }  // namespace smalti::python

@@ -45,6 +45,10 @@ Result<DeviceProgram> DeviceProgram::bind(const Executable& executable, std::spa
   });
 }
 
+Result<int> DeviceProgram::gpu_of(const Executable& executable) {
+  return guarded([&] { return executable.state()->gpu(); });
+}
+
 const std::vector<DeviceArray>& DeviceProgram::results() const { return state_->results; }
 
 Status DeviceProgram::launch(void* stream) const {

@@ -21,11 +21,16 @@ struct Executable::State {
   /// `inputs`: arrays of the right number and types on a GPU. SM7207: the target is not a GPU.
   virtual Result<std::shared_ptr<const DeviceProgram::State>> bind(std::span<const DeviceArray> inputs,
                                                                    const BindOptions&) const {
-    return fail({.code = "SM7207",
-                 .message = "the executable does not run on a GPU",
-                 .place = {},
-                 .need = "an executable for the target cuda, without checks",
-                 .help = "compile it with the setting target cuda"});
+    return fail(notOnGpu());
+  }
+  /// The number of the GPU that it runs on. SM7207.
+  virtual Result<int> gpu() const { return fail(notOnGpu()); }
+  static Diagnostic notOnGpu() {
+    return {.code = "SM7207",
+            .message = "the executable does not run on a GPU",
+            .place = {},
+            .need = "an executable for the target cuda, without checks",
+            .help = "compile it with the setting target cuda"};
   }
 
   std::vector<ArrayType> arguments, results;

@@ -244,6 +244,121 @@ bound.results[0].__dlpack__(stream=1)
     assert done.stderr == "order 64 128\norder 64 0\n"
 
 
+def test_launches_on_several_streams_are_ordered(python):
+    """A launch begins after those on other streams that have written what it reads, or read what it writes."""
+    done = python(ALIASED + """
+import sys
+def at(what): print(what, file=sys.stderr, flush=True)
+output = smalti.device_array(np.zeros_like(given[0]))
+first = executable.bind(*arrays, outputs=[output])
+first.launch(64)
+at("the output, on another stream")
+output.__dlpack__(stream=128)
+at("a program that reads it")
+second = executable.bind(first.results[0])
+second.launch(65)
+second.launch(65)
+at("written again")
+first.launch(64)
+at("on another stream")
+first.launch(66)
+at("after all work")
+first.wait()
+second.wait()
+first.launch(67)
+output.__dlpack__(stream=67)
+""", FAKE_CUDA_TRACE="1")
+    assert done.stderr == ("the output, on another stream\norder 64 128\na program that reads it\norder 64 65\nwritten again\n"
+                           "order 65 64\non another stream\norder 64 66\nafter all work\n")
+
+
+def test_a_stream_that_records_a_graph_waits_for_no_other(python):
+    """Its work runs later, in an order that the caller chooses."""
+    done = python(ALIASED + DRIVER + """
+bound = executable.bind(*arrays)
+bound.launch(64)
+driver.fake_capture(ctypes.c_void_p(128))
+bound.results[0].__dlpack__(stream=128)
+""", FAKE_CUDA_TRACE="1")
+    assert done.stderr == ""
+
+
+def test_inputs_on_the_host_are_copied_to_the_gpu_of_the_program(python):
+    """The first of the two GPUs has no memory."""
+    done = python("""
+module = smalti.load(f"{CASES}/alias_partial_update")
+given = module.recorded_inputs()
+bound = module.compile(target="cuda:1").bind(*given)
+bound.launch()
+bound.wait()
+np.testing.assert_array_equal(bound.results[0].to_numpy(), given[0])
+print(bound.results[0])
+""", mode="two")
+    assert (done.stderr, done.stdout) == ("", "<smalti.DeviceArray i32[32,128] on GPU 1>\n")
+
+
+def test_sm7205_a_forked_child_cannot_use_the_gpu(python):
+    """Each call says so, whatever was made before the fork."""
+    done = python(ALIASED + """
+import os
+bound, graph = executable.bind(*arrays), executable.bind(*arrays, graph=True)
+bound.launch(64)
+if child := os.fork():
+    assert os.waitpid(child, 0)[1] == 0
+else:
+    calls = [lambda: executable.execute(*given), lambda: executable.bind(*arrays), bound.launch, graph.launch, bound.wait,
+             arrays[0].to_numpy, lambda: bound.results[0].__dlpack__(stream=128), lambda: smalti.device_array(given[0])]
+    for call in calls:
+        try:
+            call()
+        except smalti.Error as e:
+            print(e.diagnostic.message, e.diagnostic.help, sep="; ")
+""")
+    assert done.stderr == "" and done.stdout == 8 * (
+        "the parent process was already using the GPU, so that a forked child cannot; "
+        "start the child before the GPU is used, or without fork (Python: multiprocessing's \"spawn\")\n")
+
+
+def test_binding_takes_no_more_memory_than_a_call(python, tmp_path):
+    """Eight blocks have 256 KiB of values each. Where there is no memory for those of all blocks, fewer run at once."""
+    import jax
+    import jax.numpy as jnp
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import tpu as pltpu
+
+    def kernel(x, o, s):
+        s[...] = x[...] * 2.0
+        o[...] = (s[...].T + s[...])[:8]
+
+    def call(x):
+        return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((64, 256), jnp.float32), grid=(8,),
+                              in_specs=[pl.BlockSpec((256, 256), lambda i: (0, 0))], out_specs=pl.BlockSpec((8, 256), lambda i: (i, 0)),
+                              scratch_shapes=[pltpu.VMEM((256, 256), jnp.float32)],
+                              compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",)))(x)
+
+    exported = jax.export.export(jax.jit(call), platforms=["tpu"])(jax.ShapeDtypeStruct((256, 256), jnp.float32))
+    (tmp_path / "wide.mlir").write_text(exported.mlir_module())
+    done = python("""
+executable = smalti.load("wide.mlir").compile(target="cuda")
+x = np.zeros((256, 256), np.float32)
+executable.execute(x)
+bound = executable.bind(x)
+bound.launch()
+bound.wait()
+""", mode="tight")
+    assert done.stderr == ""
+
+
+def test_a_program_without_kernels(python):
+    done = python("""
+type = "tensor<32x128xi32>"
+module = smalti.parse(f"module @m {{ func.func public @main(%x: {type}) -> {type} {{ return %x : {type} }} }}")
+module.compile(target="cuda").bind(np.zeros((32, 128), np.int32))
+""")
+    assert raised(done) == ("error[SM7207]: the program has no kernel, so that nothing of it runs on a GPU\n  need: a call of a kernel\n"
+                            "  help: compute in a kernel, or call the program with arrays of the host: execute\n")
+
+
 def test_results_that_an_output_overwrites(python):
     """A program that still reads an input whose memory is an output's is refused; so is an output that overlaps an operand."""
     twice = PROGRAM.replace("OP", "").replace("GRAPH", "False").split("bound =")[0].replace("(%c)", "(%x)") + "executable = module.compile(target='cuda')\n"

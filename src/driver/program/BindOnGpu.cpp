@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/DeviceArrayUses.h"
+#include "base/Executable.h"
 #include "eval/Shape.h"
 #include "gpu/driver/CudaKernel.h"
 #include "gpu/driver/LaunchGraph.h"
@@ -89,13 +91,16 @@ class BoundProgram : public DeviceProgram::State {
   Status launch(void* stream) const override {
     const gpu::CurrentGpu current(gpu_);
     if (!current.status()) return current.status();
-    stream_ = stream;
+    if (Status ok = waitForOthers(stream); !ok) return ok;
     return graph_ ? graph_->launch(stream) : enqueue(stream);
   }
 
   Status wait() const override {
     const gpu::CurrentGpu current(gpu_);
     if (!current.status()) return current.status();
+    std::vector<std::pair<DeviceArray::Uses*, uint64_t>> over{{&launches_, launches_.count()}};
+    for (const std::vector<DeviceArray>* arrays : {&inputs, &results})
+      for (const DeviceArray& a : *arrays) over.emplace_back(a.uses().get(), a.uses()->count());
     Status first;
     for (const auto& [kernel, name] : kernels_) {
       const auto end = kernel->ended();
@@ -113,17 +118,34 @@ class BoundProgram : public DeviceProgram::State {
            .help = "its results are not valid; execute the program with copies of its inputs on the host, "
                    "which explains the fault"});
     }
+    for (const auto& [uses, count] : over) uses->forget(count);
     return first;
   }
 
   Status readyOn(void* stream) const override {
-    if (stream == stream_) return {};
+    const auto last = launches_.writer();
+    if (!last || *last == stream) return {};
     const gpu::CurrentGpu current(gpu_);
     if (!current.status()) return current.status();
-    return gpu::waitOn(gpu_.driver(), stream_, stream);
+    return gpu::waitOn(gpu_.driver(), *last, stream);
   }
 
+  std::vector<DeviceArray> inputs;
+
  private:
+  /// What is launched next on `stream` begins after the launches on other streams that use the same arrays: it reads
+  /// what they have written, and writes what they have read. Two launches of this program use the same memory anyway.
+  Status waitForOthers(void* stream) const {
+    std::set<void*> earlier;
+    for (const DeviceArray& a : inputs) a.uses()->read(stream, earlier);
+    for (const DeviceArray& a : results) a.uses()->write(stream, earlier);
+    launches_.write(stream, earlier);
+    earlier.erase(stream);
+    for (void* other : earlier)
+      if (Status ok = gpu::waitOn(gpu_.driver(), other, stream); !ok) return ok;
+    return {};
+  }
+
   Status enqueue(gpu::CudaHandle stream) const {
     for (const auto& [kernel, name] : kernels_)
       if (Status ok = kernel->enqueue(stream); !ok) return ok;
@@ -237,22 +259,29 @@ class BoundProgram : public DeviceProgram::State {
   std::vector<Range> writes_;      ///< of the launches so far, in their order
   std::vector<std::pair<std::unique_ptr<gpu::BoundKernel>, std::string>> kernels_;
   std::unique_ptr<gpu::LaunchGraph> graph_;
-  mutable void* stream_ = nullptr;  ///< of the last launch
+  mutable DeviceArray::Uses launches_;  ///< of memory that only this program uses
 };
 
 }  // namespace
 
+Result<gpu::CudaGpu> gpuOf(const CompiledProgram& compiled) {
+  if (compiled.kernels.empty())
+    return fail({.code = "SM7207",
+                 .message = "the program has no kernel, so that nothing of it runs on a GPU",
+                 .place = {},
+                 .need = "a call of a kernel",
+                 .help = "compute in a kernel, or call the program with arrays of the host: execute"});
+  const gpu::CudaKernel* code = compiled.kernels[0]->onGpu();
+  if (!code) return fail(Executable::State::notOnGpu());
+  return code->gpu();
+}
+
 Result<std::shared_ptr<const DeviceProgram::State>> bindOnGpu(std::shared_ptr<const CompiledProgram> compiled,
                                                               std::span<const DeviceArray> inputs,
                                                               const BindOptions& options, int64_t stepLimit) {
-  const gpu::CudaKernel* code = compiled->kernels.empty() ? nullptr : compiled->kernels[0]->onGpu();
-  if (!code)
-    return fail({.code = "SM7207",
-                 .message = "the executable does not run on a GPU",
-                 .place = {},
-                 .need = "an executable for the target cuda, without checks",
-                 .help = "compile it with the setting target cuda"});
-  const int number = code->gpu().number();
+  const auto gpu = gpuOf(*compiled);
+  if (!gpu) return fail(gpu.error());
+  const int number = gpu->number();
   for (std::span<const DeviceArray> arrays : {inputs, std::span<const DeviceArray>(options.outputs)})
     for (size_t i = 0; i < arrays.size(); ++i)
       if (arrays[i].gpu() != number)
@@ -263,18 +292,20 @@ Result<std::shared_ptr<const DeviceProgram::State>> bindOnGpu(std::shared_ptr<co
              .need = fmt::format("GPU {}", number),
              .have = fmt::format("GPU {}", arrays[i].gpu()),
              .help = "copy it, or compile the executable for that GPU: the target cuda:NUMBER"});
-  const gpu::CurrentGpu current(code->gpu());
+  const gpu::CurrentGpu current(*gpu);
   if (!current.status()) return fail(current.status().error());
-  auto bound = std::make_shared<BoundProgram>(compiled, code->gpu());
+  auto bound = std::make_shared<BoundProgram>(compiled, *gpu);
+  bound->inputs.assign(inputs.begin(), inputs.end());
   const Function& main = compiled->main();
   std::vector<Value> arguments;
   for (const DeviceArray& input : inputs) arguments.push_back({input});
   auto results = bound->add(main, arguments, options.outputs, stepLimit);
   if (!results) return fail(std::move(results.error()));
   for (size_t i = 0; i < results->size(); ++i) {
-    if (i < options.outputs.size() && (*results)[i].array.address() != options.outputs[i].address())
+    const bool isGiven = i < options.outputs.size();
+    if (isGiven && (*results)[i].array.address() != options.outputs[i].address())
       return fail(needsHost(fmt::format("result {}, which no kernel writes to memory of its own", i)));
-    bound->results.push_back(std::move((*results)[i].array));
+    bound->results.push_back(isGiven ? options.outputs[i] : std::move((*results)[i].array));
   }
   if (Status ok = bound->finish(options.graph); !ok) return fail(std::move(ok.error()));
   return bound;

@@ -2,8 +2,10 @@
 #include "smalti/device_array.h"
 
 #include "base/CheckedBytes.h"
+#include "base/DeviceArrayUses.h"
 #include "base/Guarded.h"
 #include "gpu/driver/DeviceMemory.h"
+#include "gpu/driver/LaunchGraph.h"
 #include "lang/arrays/DlpackTensors.h"
 
 namespace smalti {
@@ -63,6 +65,7 @@ DeviceArray DeviceArray::view(ArrayType type, uint64_t address, int gpu, std::sh
   DeviceArray made;
   made.elements_ = Array::view(std::move(type), reinterpret_cast<void*>(address), std::move(owner));
   made.gpu_ = gpu;
+  made.uses_ = std::make_shared<Uses>();
   return made;
 }
 
@@ -81,6 +84,18 @@ Result<Array> DeviceArray::to_host() const {
         host->bytes() ? driver.call().copyOut(host->data(), address(), static_cast<size_t>(host->bytes())) : 0;
     if (Status ok = driver.check(result, "copy an array from the GPU"); !ok) return fail(std::move(ok.error()));
     return host;
+  });
+}
+
+Status DeviceArray::ready_on(void* stream) const {
+  return guarded([&]() -> Status {
+    const auto writer = uses_ ? uses_->writer() : std::nullopt;
+    if (!writer || *writer == stream) return {};
+    const auto opened = openGpu(gpu_);
+    if (!opened) return fail(opened.error());
+    const gpu::CurrentGpu current(*opened);
+    if (!current.status()) return current.status();
+    return gpu::waitOn(opened->driver(), *writer, stream);
   });
 }
 
@@ -106,6 +121,7 @@ Result<DeviceArray> DeviceArray::from_dlpack(dlpack::ManagedTensor* tensor) {
   DeviceArray array;
   array.elements_ = std::move(made->first);
   array.gpu_ = made->second;
+  array.uses_ = std::make_shared<Uses>();
   return array;
 }
 
@@ -121,6 +137,7 @@ Result<DeviceArray> DeviceArray::from_dlpack(dlpack::VersionedTensor* tensor) {
   DeviceArray array;
   array.elements_ = std::move(made->first);
   array.gpu_ = made->second;
+  array.uses_ = std::make_shared<Uses>();
   array.read_only_ = isReadOnly;
   return array;
 }

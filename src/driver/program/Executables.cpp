@@ -77,6 +77,11 @@ class ProgramExecutable : public Executable::State {
                                                            const BindOptions& chosen) const override {
     return bindOnGpu(compiled_, inputs, chosen, settings_.stepLimit);
   }
+  Result<int> gpu() const override {
+    const auto gpu = gpuOf(*compiled_);
+    if (!gpu) return fail(gpu.error());
+    return gpu->number();
+  }
 
  private:
   Result<RunReport> run(std::vector<Array>&& inputs, std::span<Array> into, const ExecuteSettings& settings) const {

@@ -6,6 +6,8 @@ namespace {
 // CUstream_flags, CUevent_flags and CUstreamCaptureMode of cuda.h.
 constexpr unsigned kNonBlocking = 1, kDisableTiming = 2;
 constexpr int kThreadLocal = 1;
+/// Of CUresult, for the default stream while a stream that waits for it records a graph.
+constexpr int kCapturesElsewhere = 906;
 
 }  // namespace
 
@@ -45,6 +47,12 @@ Status LaunchGraph::launch(CudaHandle stream) const {
 
 Status waitOn(const CudaDriver& driver, CudaHandle earlier, CudaHandle later) {
   const CudaFunctions& call = driver.call();
+  for (CudaHandle stream : {earlier, later}) {
+    int isCapturing = 0;
+    const int result = call.streamIsCapturing ? call.streamIsCapturing(stream, &isCapturing) : 0;
+    if (isCapturing || result == kCapturesElsewhere) return {};
+    if (Status ok = driver.check(result, "ask whether a stream records a graph"); !ok) return ok;
+  }
   CudaHandle event = nullptr;
   if (Status ok = driver.check(call.eventCreate(&event, kDisableTiming), "create an event"); !ok) return ok;
   Status ok = driver.check(call.eventRecord(event, earlier), "record an event");

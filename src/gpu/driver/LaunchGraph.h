@@ -27,7 +27,7 @@ class LaunchGraph {
 };
 
 /// Work that is added to the stream `later` from now on begins after the work that the stream `earlier` has now. Their
-/// GPU is current.
+/// GPU is current. Without effect while one of them records a graph, which would not run in this order.
 Status waitOn(const CudaDriver&, CudaHandle earlier, CudaHandle later);
 
 }  // namespace smalti::gpu
