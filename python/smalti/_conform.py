@@ -15,7 +15,7 @@ class CaseOutcome:
     """The outcome of one recorded case."""
 
     name: str  #: its folder, relative to the one given
-    status: str  #: "pass"; "fail": a wrong result, or a finding of a check; "refused"; "ran": nothing is expected
+    status: str  #: "pass"; "fail": a wrong result, a fault on a GPU, or a finding of a check; "refused"; "ran": nothing is expected
     max_error: float | None = None  #: the largest, over all results
     max_error_at: str = ""  #: "result 0 (3, 5)"
     wrong: str = ""  #: what is wrong with the results; empty when nothing is

@@ -129,13 +129,13 @@ def test_sm9001_prints_of_a_kernel_that_prints_nothing(run, fake_cuda):
 @pytest.mark.parametrize("mode, message", [
     ("full", "error[SM7205]: the CUDA driver cannot allot 16384 bytes on the GPU\nPLACE  have: error 2: out of memory\n"
              "  help: smaller arrays, or a GPU with more memory\n"),
-    ("faulty", "error[SM7205]: the CUDA driver cannot run the kernel to its end\n"
+    ("faulty", "error[SM7208]: the CUDA driver cannot run the kernel to its end\n"
                "PLACE  have: error 700: an illegal memory access was encountered\n"
                "  help: this process has lost the GPU: run it again; --target cuda-host or interpret may show why\n"),
     ("crowded", "error[SM7205]: the CUDA driver cannot launch the kernel\n"
                 "PLACE  have: error 701: too many resources requested for launch\n  help: --target cuda-host runs the same code without a GPU\n"),
 ])
-def test_sm7205_what_the_driver_refuses(run, fake_cuda, mode, message):
+def test_what_the_driver_refuses(run, fake_cuda, mode, message):
     assert run("run", CASES / "add_grid_1d", "--target", "cuda", env=fake_cuda(mode)).stderr == message.replace("PLACE", PLACE)
 
 
@@ -182,6 +182,28 @@ def test_cases_run_in_children_that_start_the_driver_themselves(run, fake_cuda):
     assert done.stderr == ""
     case, = json.loads(done.stdout)["cases"]
     assert (case["status"], case["code"]) == ("fail", None)  # the kernel ran: the fake computes nothing
+
+
+def test_cases_with_faults_on_the_gpu_fail(run, fake_cuda):
+    """They are not refused: the kernel ran."""
+    done = run("conform", CASES / "add_grid_1d", "--target", "cuda", "--json", env=fake_cuda("faulty"))
+    case, = json.loads(done.stdout)["cases"]
+    assert (case["status"], case["code"]) == ("fail", "SM7208")
+
+
+@pytest.mark.parametrize("mode, target, shown", [
+    ("works", "cuda", "sm_90a"), ("a100", "cuda", "sm_80"), ("a100", "cuda:0", "sm_80"), ("a100", "cuda:h100", "sm_90a"),
+    ("a100", "cuda:h100@0", "sm_90a"), ("none", "cuda", "sm_90a"), ("none", "cuda:a100@1", "sm_80"), ("small", "cuda", "sm_90a"),
+])
+def test_show_takes_the_gpu_that_run_takes(run, fake_cuda, mode, target, shown):
+    done = run("show", CASES / "add_grid_1d", "--target", target, "--stage", "ptx", env=fake_cuda(mode))
+    assert done.returncode == 0 and f".target {shown}\n" in done.stdout, done.stderr
+
+
+def test_show_names_a_gpu_that_is_not_there(run, fake_cuda):
+    done = run("show", CASES / "add_grid_1d", "--target", "cuda:3", "--stage", "ptx", env=fake_cuda("two"))
+    assert done.stderr == ("error[SM7205]: there is no GPU number 3\n  need: a number below 2, counted from 0\n  have: 3\n"
+                           "  help: omit it for the first GPU; CUDA_VISIBLE_DEVICES selects the GPUs that a process sees\n")
 
 
 def test_code_is_cached_between_processes(run, fake_cuda, tmp_path):

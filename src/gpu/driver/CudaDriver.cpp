@@ -69,7 +69,7 @@ Status CudaDriver::check(int result, const std::string& what) const {
   if (result == 0) return {};
   const char* text = nullptr;
   if (functions_.errorText) functions_.errorText(result, &text);
-  return fail({.code = "SM7205",
+  return fail({.code = losesTheGpu(result) ? "SM7208" : "SM7205",
                .message = fmt::format("the CUDA driver cannot {}", what),
                .place = {},
                .have = fmt::format("error {}: {}", result, text ? text : "unknown"),

@@ -76,7 +76,8 @@ class CudaDriver {
   const CudaFunctions& call() const { return functions_; }
   int version() const { return version_; }  ///< 12040: 12.4
   int devices() const { return devices_; }
-  /// Success for 0; otherwise SM7205, which names the failed action and the driver's error.
+  /// Success for 0. SM7205, which names the failed action and the driver's error; SM7208 if a kernel has faulted, which
+  /// loses the GPU.
   Status check(int result, const std::string& what) const;
   /// SM7205: the process is a child of the one that started the driver.
   Status usableHere() const;

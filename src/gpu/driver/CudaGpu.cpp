@@ -15,7 +15,7 @@ constexpr int kMajor = 75, kMinor = 76;  // CUdevice_attribute of cuda.h
 /// The contexts of the process, by the GPU's number.
 struct Retained {
   std::mutex mutex;
-  std::map<std::pair<const CudaDriver*, int>, std::pair<CudaDevice, CudaHandle>> contexts;
+  std::map<std::pair<const CudaDriver*, int>, CudaHandle> contexts;
 };
 
 /// Whether code for it runs on no other architecture.
@@ -24,9 +24,7 @@ bool runsOn(const Architecture& a, int version) { return isExact(a) ? a.version 
 
 }  // namespace
 
-Result<CudaGpu> CudaGpu::open(const CudaDriver& driver, int number) {
-  static constinit Lasting<Retained> kept;
-  Retained& retained = kept.get();
+Result<CudaGpu> CudaGpu::find(const CudaDriver& driver, int number) {
   if (number < 0 || number >= driver.devices())
     return fail({.code = "SM7205",
                  .message = fmt::format("there is no GPU number {}", number),
@@ -37,20 +35,26 @@ Result<CudaGpu> CudaGpu::open(const CudaDriver& driver, int number) {
   CudaGpu gpu;
   gpu.driver_ = &driver;
   gpu.number_ = number;
+  if (Status ok = driver.check(driver.call().deviceGet(&gpu.device_, number), fmt::format("find GPU {}", number)); !ok)
+    return fail(std::move(ok.error()));
+  return gpu;
+}
+
+Result<CudaGpu> CudaGpu::open(const CudaDriver& driver, int number) {
+  auto gpu = find(driver, number);
+  if (!gpu) return gpu;
+  static constinit Lasting<Retained> kept;
+  Retained& retained = kept.get();
   const std::lock_guard lock(retained.mutex);
   auto [found, isNew] = retained.contexts.try_emplace({&driver, number});
-  auto& [device, context] = found->second;
-  if (isNew) {
-    Status ok = driver.check(driver.call().deviceGet(&device, number), fmt::format("find GPU {}", number));
-    if (ok)
-      ok = driver.check(driver.call().primaryContextRetain(&context, device), fmt::format("start GPU {}", number));
-    if (!ok) {
+  if (isNew)
+    if (Status ok = driver.check(driver.call().primaryContextRetain(&found->second, gpu->device_),
+                                 fmt::format("start GPU {}", number));
+        !ok) {
       retained.contexts.erase(found);
       return fail(std::move(ok.error()));
     }
-  }
-  gpu.device_ = device;
-  gpu.context_ = context;
+  gpu->context_ = found->second;
   return gpu;
 }
 

@@ -11,6 +11,8 @@ class CudaGpu {
  public:
   /// Retains the context once per process. SM7205: there is no GPU of this number, or it does not start.
   static Result<CudaGpu> open(const CudaDriver&, int number);
+  /// To ask for its properties alone: it is not started. SM7205.
+  static Result<CudaGpu> find(const CudaDriver&, int number);
 
   const CudaDriver& driver() const { return *driver_; }
   int number() const { return number_; }

@@ -21,7 +21,8 @@ struct CudaCall {
 class CudaKernel {
  public:
   virtual ~CudaKernel() = default;
-  /// Runs one call on the GPU, with the contract of HostKernel::call. SM7205: the driver fails or the kernel faults.
+  /// Runs one call on the GPU, with the contract of HostKernel::call. SM7205: the driver fails. SM7208: the
+  /// kernel faults.
   virtual Result<LaunchResult> call(std::span<const Array> operands, const CudaCall&) const = 0;
   virtual const CudaGpu& gpu() const = 0;
   /// The kernel with arrays in the GPU's memory, of the call's types; operands keep their elements. SM7207: a launch

@@ -115,6 +115,20 @@ Target makeCudaTarget() {
 
 }  // namespace
 
+Result<gpu::Architecture> shownArchitecture(std::string_view argument) {
+  const GpuArgument wanted = parseGpu(argument);
+  if (!wanted.architecture.empty()) return gpu::architectureNamed(wanted.architecture);
+  const auto ofGpu = [&]() -> Result<gpu::Architecture> {
+    const auto driver = gpu::CudaDriver::open();
+    if (!driver) return fail(driver.error());
+    const auto found = gpu::CudaGpu::find(**driver, wanted.number);
+    if (!found) return fail(found.error());
+    return found->architecture();
+  };
+  auto own = ofGpu();
+  return own || !argument.empty() ? own : gpu::architectures().back();
+}
+
 const Target& cudaTarget() {
   static constinit Lasting<const Target> target;
   return target.get(makeCudaTarget);

@@ -12,8 +12,6 @@
 namespace smalti::driver {
 namespace {
 
-constexpr std::string_view kShown = "sm_90a";  // where none is named
-
 /// The launch of a kernel, as text.
 std::string launchText(const gpu::DeviceKernel& k) {
   std::string text =
@@ -53,7 +51,7 @@ std::string launchText(const gpu::DeviceKernel& k) {
 }  // namespace
 
 Result<CodeView> inspectCudaCode(const KernelPackage& package, const CodeRequest& request) {
-  const auto architecture = gpu::architectureNamed(request.argument.empty() ? kShown : request.argument);
+  const auto architecture = shownArchitecture(request.argument);
   if (!architecture) return fail(architecture.error());
   CodeView view;
   view.processor = architecture->name;
