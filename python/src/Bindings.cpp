@@ -11,9 +11,9 @@
 #include "Arrays.h"
 #include "Device.h"
 #include "Errors.h"
-#include "Interpreter.h"
 #include "Interruptible.h"
 #include "Options.h"
+#include "WithoutLock.h"
 #include "XlaCall.h"
 #include "smalti/chips.h"
 #include "smalti/conform.h"
@@ -44,23 +44,26 @@ nb::object toPython(const RunReport& report) {
   return nb::make_tuple(python::toPython(report.results), findings, nb::cast(report.log), statistics);
 }
 
-nb::object execute(const Executable& executable, const std::vector<ReadArray>& inputs,
+/// The code of a kernel on a GPU is unloaded when the last of them ends.
+using PythonModule = WithoutLock<Module>;
+using PythonExecutable = WithoutLock<Executable>;
+
+nb::object execute(const PythonExecutable& executable, const std::vector<ReadArray>& inputs,
                    const std::optional<std::vector<WrittenArray>>& outputs) {
   const std::vector<Array> in = views(inputs);
   std::vector<Array> out;
   if (outputs) out = views(*outputs);
   auto report = interruptible([&](const std::atomic<bool>& stop) {
-    ExecuteOptions options = executable.options();
+    ExecuteOptions options = executable->options();
     options.stop = &stop;
-    return outputs ? executable.execute_into(in, out, options) : executable.execute(in, options);
+    return outputs ? executable->execute_into(in, out, options) : executable->execute(in, options);
   });
   return toPython(unwrap(std::move(report)));
 }
 
-Executable compile(const Module& module, const OptionList& chosen) {
+PythonExecutable compile(const PythonModule& module, const OptionList& chosen) {
   const Settings settings = settingsFrom({}, chosen);
-  const Unlocked unlocked;
-  return unwrap(module.compile(settings));
+  return PythonExecutable(unwrap(unlocked([&] { return module->compile(settings); })));
 }
 
 }  // namespace
@@ -72,35 +75,36 @@ NB_MODULE(_smalti, m) {
   nb::set_leak_warnings(false);  // the interpreter's own end leaves objects behind
   registerErrors();
 
-  nb::class_<Executable>(m, "Executable")
-      .def_prop_ro("arguments", [](const Executable& e) { return typesToPython(e.arguments()); })
-      .def_prop_ro("results", [](const Executable& e) { return typesToPython(e.results()); })
+  nb::class_<PythonExecutable>(m, "Executable")
+      .def_prop_ro("arguments", [](const PythonExecutable& e) { return typesToPython(e->arguments()); })
+      .def_prop_ro("results", [](const PythonExecutable& e) { return typesToPython(e->results()); })
       .def("execute", &execute, nb::arg("inputs"), nb::arg("outputs").none());
 
-  nb::class_<Module>(m, "Module")
-      .def_prop_ro("name", &Module::name)
-      .def_prop_ro("arguments", [](const Module& module) { return typesToPython(module.arguments()); })
-      .def_prop_ro("results", [](const Module& module) { return typesToPython(module.results()); })
-      .def_prop_ro("kernels", &Module::kernels)
-      .def_prop_ro("has_symbolic_shapes", &Module::has_symbolic_shapes)
+  nb::class_<PythonModule>(m, "Module")
+      .def_prop_ro("name", [](const PythonModule& module) { return module->name(); })
+      .def_prop_ro("arguments", [](const PythonModule& module) { return typesToPython(module->arguments()); })
+      .def_prop_ro("results", [](const PythonModule& module) { return typesToPython(module->results()); })
+      .def_prop_ro("kernels", [](const PythonModule& module) { return module->kernels(); })
+      .def_prop_ro("has_symbolic_shapes", [](const PythonModule& module) { return module->has_symbolic_shapes(); })
       .def("with_arguments",
-           [](const Module& module, const std::vector<TypeTuple>& arguments) {
+           [](const PythonModule& module, const std::vector<TypeTuple>& arguments) {
              const auto given = typesFrom(arguments);
-             const Unlocked unlocked;
-             return unwrap(module.with_arguments(given));
+             return PythonModule(unwrap(unlocked([&] { return module->with_arguments(given); })));
            })
       .def("compile", &compile)
       .def("refusals",
-           [](const Module& module, const OptionList& chosen) {
+           [](const PythonModule& module, const OptionList& chosen) {
              nb::list refusals;
-             for (const Finding& f : unwrap(module.refusals(settingsFrom({}, chosen))))
+             for (const Finding& f : unwrap(module->refusals(settingsFrom({}, chosen))))
                refusals.append(python::toPython(f));
              return refusals;
            })
-      .def("recorded_inputs", [](const Module& module) { return python::toPython(unwrap(module.recorded_inputs())); })
-      .def("expected_results", [](const Module& module) { return python::toPython(unwrap(module.expected_results())); })
+      .def("recorded_inputs",
+           [](const PythonModule& module) { return python::toPython(unwrap(module->recorded_inputs())); })
+      .def("expected_results",
+           [](const PythonModule& module) { return python::toPython(unwrap(module->expected_results())); })
       .def("export_stablehlo",
-           [](const Module& module, int version) { return unwrap(module.export_stablehlo(version)); });
+           [](const PythonModule& module, int version) { return unwrap(module->export_stablehlo(version)); });
 
   nb::list statistics;
   for (const auto& [name, counter] : kStatistics) statistics.append(name);
@@ -109,18 +113,16 @@ NB_MODULE(_smalti, m) {
   m.def("load",
         [](const std::string& path, const std::vector<TypeTuple>& arguments, const std::vector<TypeTuple>& results) {
           const auto of = typesFrom(arguments), to = typesFrom(results);
-          const Unlocked unlocked;
-          return unwrap(Module::load(path, of, to));
+          return PythonModule(unwrap(unlocked([&] { return Module::load(path, of, to); })));
         });
   m.def("parse", [](const nb::bytes& content, const std::string& name, const std::vector<TypeTuple>& arguments,
                     const std::vector<TypeTuple>& results) {
     const auto of = typesFrom(arguments), to = typesFrom(results);
     const std::string_view text(content.c_str(), content.size());
-    const Unlocked unlocked;
-    return unwrap(Module::parse(text, name, of, to));
+    return PythonModule(unwrap(unlocked([&] { return Module::parse(text, name, of, to); })));
   });
-  m.def("make_inputs", [](const Module& module, const std::string& fill, uint64_t seed) {
-    return python::toPython(unwrap(make_inputs(module, fill, seed)));
+  m.def("make_inputs", [](const PythonModule& module, const std::string& fill, uint64_t seed) {
+    return python::toPython(unwrap(make_inputs(*module, fill, seed)));
   });
   m.def("find_cases", [](const std::string& folder) { return unwrap(find_cases(folder)); });
   m.def("run_case", [](const std::string& folder, const OptionList& chosen) {

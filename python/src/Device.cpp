@@ -53,7 +53,7 @@ PythonArray deviceArray(const ReadArray& given, int gpu) {
 void* streamOf(uint64_t stream) { return reinterpret_cast<void*>(stream); }
 
 /// `outputs`: null for an array on the host.
-PythonProgram bind(const Executable& executable, const std::vector<const PythonArray*>& inputs,
+PythonProgram bind(const WithoutLock<Executable>& executable, const std::vector<const PythonArray*>& inputs,
                    const std::vector<const PythonArray*>& outputs, bool graph) {
   std::vector<DeviceArray> from;
   for (const PythonArray* input : inputs) from.push_back(**input);
@@ -68,7 +68,7 @@ PythonProgram bind(const Executable& executable, const std::vector<const PythonA
                    .help = "omit `outputs`, and copy the results: bound.results[0].to_numpy()"});
     options.outputs.push_back(**outputs[i]);
   }
-  return PythonProgram(unwrap(unlocked([&] { return DeviceProgram::bind(executable, from, options); })));
+  return PythonProgram(unwrap(unlocked([&] { return DeviceProgram::bind(*executable, from, options); })));
 }
 
 nb::list results(const PythonProgram& program) {
@@ -97,7 +97,7 @@ void addDevice(nb::module_& m) {
                         uint64_t stream) { unwrap(unlocked([&] { return p->launch(streamOf(stream)); })); })
       .def("wait", [](const PythonProgram& p) { unwrap(unlocked([&] { return p->wait(); })); });
   m.def("bind", &bind);
-  m.def("gpu_of", [](const Executable& executable) { return unwrap(DeviceProgram::gpu_of(executable)); });
+  m.def("gpu_of", [](const WithoutLock<Executable>& executable) { return unwrap(DeviceProgram::gpu_of(*executable)); });
 }
 
 }  // namespace smalti::python

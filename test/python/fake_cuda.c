@@ -56,7 +56,7 @@ static int load(void **module, const void *code, unsigned n, int *options, void 
   (void)n, (void)options, (void)values, *module = (void *)code;
   return isCubin ? (is("12.0") ? 200 : 0) : strstr(code, ".entry smalti_kernel") ? 0 : 218;
 }
-static int unload(void *module) { return (void)module, 0; }
+static int unload(void *module) { return (void)module, settle(); }
 static int function(void **f, void *module, const char *name) { return *f = module, strcmp(name, "smalti_kernel"); }
 static int setFunction(void *f, int which, int value) { return (void)f, (void)which, value < 0; }
 static int occupancy(int *blocks, void *f, int threads, size_t shared) {

@@ -176,13 +176,14 @@ check("the end of arrays")
 
 
 @pytest.mark.parametrize("call", ["bound.wait()", "bound.results[0].to_numpy()", "executable.execute(*given)", "smalti.device_array(given[0])",
-                                  "executable.bind(*arrays)", "del arrays", "del bound", "del capsule"])
+                                  "executable.bind(*arrays)", "del arrays", "del bound", "del capsule", "del module, executable, other"])
 def test_other_threads_run_while_a_call_waits_for_the_gpu(python, call):
     """Work on the GPU may be a function of Python that a stream calls: whoever waits for it must not hold Python's lock."""
     done = python(ALIASED + DRIVER + f"""
 import threading, time
 bound = executable.bind(*arrays)
 capsule = executable.bind(*arrays).results[0].__dlpack__()
+other = smalti.load(f"{{CASES}}/add_grid_1d").compile(target="cuda")
 driver.fake_begin_work()
 def work():
     time.sleep(0.2)
