@@ -1,7 +1,7 @@
 /* A CUDA driver without a GPU, for tests: memory of the device is this process', kernels do nothing. FAKE_CUDA says what it
- * is like: "old" (a driver for CUDA 11.2), "12.0" (one for that version), "none" (no GPU), "uncounted" (it does not count its GPUs),
- * "silent" (it tells no properties of them), "small" (of an architecture before sm_80), "a100" (of sm_80), "narrow" (with little shared
- * memory), "two" (GPUs, of which the first has no memory), "full" (no memory), "tight" (1 MiB at once), "faulty" (kernels fault),
+ * is like: "partial" (a driver without streams), "old" (a driver for CUDA 11.2), "12.0" (one for that version), "none" (no GPU),
+ * "uncounted" (it does not count its GPUs), "silent" (it tells no properties of them), "small" (of an architecture before sm_80),
+ * "a100" (of sm_80), "narrow" (with little shared memory), "two" (GPUs, of which the first has no memory), "full" (no memory), "tight" (1 MiB at once), "faulty" (kernels fault),
  * "crowded" (kernels do not fit), "early" (kernels end early), "endless" (kernels use up their rounds), "printing" (kernels want to print
  * more), else one that works. With FAKE_CUDA_LOADS, the kind of code that it loads is printed to the error stream. Compiled with OLD, it
  * is of before CUDA 11.3. */
@@ -180,7 +180,7 @@ int cuGetProcAddress_v2(const char *name, void **address, int v, uint64_t flags,
              {"cuGraphExecDestroy", freeHandle}, {"cuStreamIsCapturing", isCapturing}, {"cuTensorMapEncodeTiled", encode}};
   (void)v, (void)flags, (void)status;
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-    if (!strcmp(all[i].name, name)) return *address = all[i].function, 0;
+    if (!strcmp(all[i].name, name) && !(is("partial") && !strcmp(name, "cuStreamCreate"))) return *address = all[i].function, 0;
   return 500;
 }
 #endif

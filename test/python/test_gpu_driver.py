@@ -35,6 +35,7 @@ def test_a_call_goes_through_the_driver(run, fake_cuda, tmp_path):
 
 @pytest.mark.parametrize("mode, why", [
     ("none", "there is an NVIDIA driver but no GPU"),
+    ("partial", "the NVIDIA driver has CUDA 12.4, but no function cuStreamCreate"),
     ("uncounted", "the CUDA driver cannot count the GPUs: error 802: system not yet initialized"),
 ])
 def test_sm5008_drivers_that_do_not_do(run, fake_cuda, mode, why):

@@ -27,19 +27,25 @@ class Entries {
         older_(reinterpret_cast<Older*>(dlsym(library, "cuGetProcAddress"))) {}
 
   template <class Function>
-  bool find(const char* name, int version, Function*& function) const {
+  bool find(const char* name, int version, Function*& function) {
     void* address = nullptr;
-    if (!newer_ && !older_) return false;
-    const int result = newer_ ? newer_(name, &address, version, 0, nullptr) : older_(name, &address, version, 0);
+    const int result = newer_   ? newer_(name, &address, version, 0, nullptr)
+                       : older_ ? older_(name, &address, version, 0)
+                                : -1;
     function = reinterpret_cast<Function*>(address);
-    return result == 0 && address;
+    if (result == 0 && address) return true;
+    if (missing_.empty()) missing_ = name;
+    return false;
   }
+  /// The first function that was not found.
+  const std::string& missing() const { return missing_; }
 
  private:
   using Newer = int(const char*, void**, int, uint64_t, int*);
   using Older = int(const char*, void**, int, uint64_t);
   Newer* newer_;
   Older* older_;
+  std::string missing_;
 };
 
 /// The version of CUDA as people write it: "12.4".
@@ -82,7 +88,7 @@ Status CudaDriver::check(int result, const std::string& what) const {
 Result<CudaDriver> CudaDriver::load(const std::string& name) {
   void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return fail(missing(cannotLoad(name)));
-  const Entries entries(library);
+  Entries entries(library);
   int (*initialise)(unsigned) = nullptr;
   int (*getVersion)(int*) = nullptr;
   CudaDriver driver;
@@ -125,9 +131,11 @@ Result<CudaDriver> CudaDriver::load(const std::string& name) {
       entries.find("cuGraphInstantiateWithFlags", 11040, f.graphInstantiate) &&
       entries.find("cuGraphLaunch", 10000, f.graphLaunch) && entries.find("cuGraphDestroy", 10000, f.graphDestroy) &&
       entries.find("cuGraphExecDestroy", 10000, f.graphExecDestroy);
+  if (!all)
+    return fail(missing(fmt::format("the NVIDIA driver has CUDA {}, but no function {}", versionText(driver.version_),
+                                    entries.missing())));
   entries.find("cuStreamIsCapturing", 10000, f.streamIsCapturing);
   entries.find("cuTensorMapEncodeTiled", 12000, f.tensorMapEncode);
-  if (!all) return fail(missing("the NVIDIA driver lacks functions that its version should have"));
   if (const int result = initialise(0); result != 0) {
     const char* text = nullptr;
     f.errorText(result, &text);
