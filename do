@@ -15,8 +15,8 @@ Usage: ./do VERB [ARGUMENTS]     (each verb first installs what is missing, and 
                   of Pallas, half an hour); gpu (on an NVIDIA GPU)
   build [PRESET]  build the tools into build/release/bin (or build/PRESET: debug, asan)
   tpu [PLUGIN]    the library's kernels and the recorded cases on this machine's TPUs, against the abstract machine
-  pack gpu        build/smalti-gpu.tar.gz: recorded kernels as code for NVIDIA GPUs, with a program that runs and compares
-                  them on a machine that has a GPU's driver and nothing else
+  pack gpu        build/smalti-gpu.tar.gz: recorded kernels and benchmarks as code for NVIDIA GPUs, with a program that runs,
+                  compares and measures them on a machine that has a GPU's driver and nothing else
   wheel           the Python package as wheels, in build/wheels: pip install one anywhere
   bench [NAME]    benchmarks against their peers; without a name: their names, then the table of cpu
   format          clang-format over the sources
@@ -64,7 +64,7 @@ case $verb in
   pack)
     [ "${1:-}" = gpu ] || { echo "./do pack: what is packed is 'gpu'" >&2; exit 2; }
     tools/setup/setup.sh
-    build release bin/smalti
+    build release bin/smalti bench_cuda_kernels bench_cuda_pack
     exec tools/gpu/pack.sh
     ;;
   wheel)

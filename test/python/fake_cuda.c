@@ -1,10 +1,12 @@
-/* A CUDA driver without a GPU, for tests: memory of the device is this process', kernels do nothing. FAKE_CUDA says what it
- * is like: "partial" (a driver without streams), "old" (a driver for CUDA 11.2), "12.0" (one for that version), "none" (no GPU),
- * "uncounted" (it does not count its GPUs), "silent" (it tells no properties of them), "small" (of an architecture before sm_80),
- * "a100" (of sm_80), "narrow" (with little shared memory), "two" (GPUs, of which the first has no memory), "full" (no memory), "tight" (1 MiB at once), "faulty" (kernels fault),
- * "crowded" (kernels do not fit), "early" (kernels end early), "endless" (kernels use up their rounds), "printing" (kernels want to print
- * more), else one that works. With FAKE_CUDA_LOADS, the kind of code that it loads is printed to the error stream. Compiled with OLD, it
- * is of before CUDA 11.3. */
+/* A CUDA driver without a GPU, for tests: memory of the device is this process', kernels do nothing, or what FAKE_CUDA_ARRAYS
+ * says: array N becomes what FAKE_CUDA_ARRAYS/N.bin has, if there is such a file. FAKE_CUDA says what the driver is like: "partial"
+ * (without streams), "old" (for CUDA 11.2), "12.0" (for that version), "ptx" (it refuses cubins), "none" (no GPU), "uncounted" (it does
+ * not count its GPUs), "silent" (it tells no properties of them), "small" (of an architecture before sm_80), "a100" (of sm_80), "narrow"
+ * (with little shared memory), "two" (GPUs, of which the first has no memory), "full" (no memory), "tight" (1 MiB at once), "faulty"
+ * (kernels fault), "later" (kernels fault, except the first), "hanging" (kernels never end), "ending" (kernels end the process), "crowded"
+ * (kernels do not fit), "early" (kernels end early), "endless" (kernels use up their rounds), "printing" (kernels want to print more), else
+ * one that works. With FAKE_CUDA_LOADS, the kind of code that it loads is printed to the error stream. Compiled with OLD, it is of
+ * before CUDA 11.3. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +31,13 @@ static int count(int *n) { return *n = is("none") ? 0 : is("two") ? 2 : 1, is("u
 static int device(int *d, int i) { return *d = i, 0; }
 static int named(char *name, int bytes, int d) { return (void)d, strncpy(name, "a fake", (size_t)bytes), 0; }
 static int attribute(int *v, int which, int d) {
-  *v = which == 75 ? (is("small") ? 7 : is("a100") ? 8 : 9) : which == 76 ? 0 : which == 97 ? (is("narrow") ? 1024 : 232448) : 4;
+  *v = which == 75   ? (is("small") ? 7 : is("a100") ? 8 : 9)
+       : which == 76 ? 0
+       : which == 97 ? (is("narrow") ? 1024 : 232448)
+       : which == 13 ? 1980000
+       : which == 36 ? 2619000
+       : which == 38 ? 50 << 20
+                     : 4;
   return (void)d, is("silent") ? 1 : 0;
 }
 /* A context is the number of its GPU, counted from 1. */
@@ -49,12 +57,15 @@ static int settle(void) {
   if (busy) fprintf(stderr, "the work on the GPU never ends\n"), busy = 0;
   return 0;
 }
-static int synchronize(void) { return settle(), is("faulty") ? 700 : 0; }
+static int synchronize(void) {
+  static int calls;
+  return settle(), is("faulty") || (is("later") && calls++ > 0) ? 700 : 0;
+}
 static int load(void **module, const void *code, unsigned n, int *options, void **values) {
   const int isCubin = !memcmp(code, "\x7f" "ELF", 4);
   if (getenv("FAKE_CUDA_LOADS")) fprintf(stderr, "load %s\n", isCubin ? "a cubin" : "PTX");
   (void)n, (void)options, (void)values, *module = (void *)code;
-  return isCubin ? (is("12.0") ? 200 : 0) : strstr(code, ".entry smalti_kernel") ? 0 : 218;
+  return isCubin ? (is("12.0") ? 200 : is("ptx") ? 209 : 0) : strstr(code, ".entry smalti_kernel") ? 0 : 218;
 }
 static int unload(void *module) { return (void)module, settle(); }
 static int function(void **f, void *module, const char *name) { return *f = module, strcmp(name, "smalti_kernel"); }
@@ -109,6 +120,8 @@ static int freeHandle(void *handle) { return free(handle), 0; }
 /* With FAKE_CUDA_TRACE, the order of streams is printed to the error stream: "order EARLIER LATER"; and so are tensor maps. */
 static int newEvent(void **event, unsigned flags) { return (void)flags, *event = calloc(1, sizeof(void *)), 0; }
 static int record(void *event, void *stream) { return *(void **)event = stream, 0; }
+static int query(void *event) { return (void)event, is("hanging") ? 600 : synchronize(); }
+static int elapsed(float *ms, void *from, void *to) { return (void)from, (void)to, *ms = 1, 0; }
 static int waitEvent(void *stream, void *event, unsigned flags) {
   if (getenv("FAKE_CUDA_TRACE")) fprintf(stderr, "order %zu %zu\n", (size_t)*(void **)event, (size_t)stream);
   return (void)flags, 0;
@@ -130,10 +143,28 @@ static int launchGraph(void *made, void *stream) {
   return (void)stream, 0;
 }
 
+/* What the kernel is to have computed. */
+static void giveArrays(const unsigned long long *at) {
+  const char *folder = getenv("FAKE_CUDA_ARRAYS");
+  char path[4096];
+  for (int i = 0; folder && i < 16; ++i) {
+    snprintf(path, sizeof path, "%s/%d.bin", folder, i);
+    FILE *file = fopen(path, "rb");
+    if (!file) continue;
+    fseek(file, 0, SEEK_END);
+    const size_t bytes = (size_t)ftell(file);
+    rewind(file);
+    if (fread((void *)(uintptr_t)at[i], 1, bytes, file) != bytes) abort();
+    fclose(file);
+  }
+}
+
 static int launch(void *f, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz, unsigned shared,
                   void *stream, void **arguments, void **extra) {
   const unsigned long long status = *(unsigned long long *)arguments[2];
   if (is("crowded")) return 701;
+  if (is("ending")) abort();
+  giveArrays((const unsigned long long *)(uintptr_t) * (unsigned long long *)arguments[0]);
   return (void)f, (void)shared, (void)extra, add(stream, (struct Work){.ended = (int32_t *)(uintptr_t)status}) ||
          !(x > 0 && y == 1 && z == 1 && threads % 32 == 0 && ty == 1 && tz == 1 && arguments);
 }
@@ -184,3 +215,31 @@ int cuGetProcAddress_v2(const char *name, void **address, int v, uint64_t flags,
   return 500;
 }
 #endif
+
+/* The same under the names that a linker sees. */
+#define EXPORT(name, function) extern __typeof__(function) name __attribute__((alias(#function)))
+EXPORT(cuInit, init);
+EXPORT(cuDeviceGet, device);
+EXPORT(cuDeviceGetName, named);
+EXPORT(cuDeviceGetAttribute, attribute);
+EXPORT(cuDevicePrimaryCtxRetain, retain);
+EXPORT(cuCtxSetCurrent, set);
+EXPORT(cuModuleLoadDataEx, load);
+EXPORT(cuModuleUnload, unload);
+EXPORT(cuModuleGetFunction, function);
+EXPORT(cuFuncSetAttribute, setFunction);
+EXPORT(cuOccupancyMaxActiveBlocksPerMultiprocessor, occupancy);
+EXPORT(cuMemAlloc_v2, allocate);
+EXPORT(cuMemFree_v2, release);
+EXPORT(cuMemcpyHtoD_v2, in);
+EXPORT(cuMemcpyDtoH_v2, out);
+EXPORT(cuMemcpyDtoDAsync_v2, onDevice);
+EXPORT(cuMemsetD8Async, fill8);
+EXPORT(cuLaunchKernel, launch);
+EXPORT(cuEventCreate, newEvent);
+EXPORT(cuEventDestroy_v2, freeHandle);
+EXPORT(cuEventRecord, record);
+EXPORT(cuEventQuery, query);
+EXPORT(cuEventElapsedTime, elapsed);
+EXPORT(cuGetErrorString, text);
+EXPORT(cuTensorMapEncodeTiled, encode);

@@ -8,10 +8,10 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/io/File.h"
 #include "base/process/ThreadLasting.h"
+#include "gpu/pack/CallText.h"
 
 namespace smalti::gpu {
 namespace {
@@ -57,47 +57,41 @@ Result<std::shared_ptr<CallFolders>> CallFolders::make(const KernelPackage& pack
   auto made = std::make_shared<CallFolders>();
   made->folder_ = std::move(folder);
   made->name_ = fileName(package.name);
-  for (const Architecture& a : {architectures().front(), architectures().back()}) {
-    auto code = compileToPtx(package, a, poison, checkBlocks);
-    if (!code) return fail(std::move(code.error()));
-    made->codes_.emplace_back(std::string(a.name), std::move(*code));
-  }
+  auto codes = packCode(package, nullptr, poison, checkBlocks);
+  if (!codes) return fail(std::move(codes.error()));
+  made->codes_ = std::move(*codes);
+  made->dynamicAxes_ = std::ranges::count(package.signature.grid, kDynamicBound);
   return made;
 }
 
 Status CallFolders::before(const WatchedCall& call) {
-  auto& [current, text] = currentCall.get();
+  auto& [current, description] = currentCall.get();
   current = fmt::format("{}/.unfinished-{}-{}", folder_, ::getpid(), calls++);
   if (Status ok = makeFolder(current); !ok) return ok;
-  text = fmt::format("smalti-gpu-call 3\npoints {}\n", call.points);
-  for (const auto& [architecture, code] : codes_) {
-    text += fmt::format("code {} threads {} shared {} workspace {}\n", architecture, code.lowered.allThreads(),
-                        code.lowered.sharedBytes, code.lowered.workspaceBytes);
-    for (const TensorMap& map : code.lowered.maps)
-      text += fmt::format("map {} array {} bytes {} extents {} box {}\n", architecture, map.array, map.elementBytes,
-                          fmt::join(map.extents, ","), fmt::join(map.box, ","));
-  }
-  if (call.printBytes > 0) text += fmt::format("prints {}\n", call.printBytes);
+  // The operands that give the sizes of grid axes come first.
+  std::vector<int32_t> sizes;
+  for (size_t i = 0; i < dynamicAxes_; ++i) sizes.push_back(*static_cast<const int32_t*>(call.pointers[i]));
+  CallText text(codes_, sizes);
+  if (call.printBytes > 0) text.prints(call.printBytes);
   for (size_t i = 0; i < call.operandBytes.size(); ++i) {
     if (call.aliases[i] >= 0) {
-      text += fmt::format("alias {}\n", call.aliases[i]);
+      text.alias(call.aliases[i]);
       continue;
     }
-    text += fmt::format("operand {}\n", call.operandBytes[i]);
+    text.operandFromFile(call.operandBytes[i]);
     if (Status ok = writeMemory(fmt::format("{}/operand{}.bin", current, i), call.pointers[i], call.operandBytes[i]);
         !ok)
       return ok;
   }
   for (size_t i = 0; i < call.resultBytes.size(); ++i) {
-    text += fmt::format("result {} {}\n", call.resultBytes[i], name(call.resultTypes[i]));
+    text.result(call.resultBytes[i], call.resultTypes[i], true);
     if (Status ok = writeMemory(fmt::format("{}/result{}.before.bin", current, i),
                                 call.pointers[call.operandBytes.size() + i], call.resultBytes[i]);
         !ok)
       return ok;
   }
-  for (const auto& [architecture, code] : codes_)
-    if (Status ok = writeFile(fmt::format("{}/kernel.{}.ptx", current, architecture), {code.ptx}); !ok) return ok;
-  return {};
+  description = text.end();
+  return writeCode(codes_, current);
 }
 
 Status CallFolders::after(const WatchedCall& call) {

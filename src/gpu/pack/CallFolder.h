@@ -1,5 +1,5 @@
 // Writes calls of kernels to folders for testing a GPU without other software: the code, its launch, and the arrays
-// before and after (tools/gpu/run_calls.c reads them).
+// before and after (tools/gpu/run_calls reads them).
 #pragma once
 
 #include <memory>
@@ -7,17 +7,16 @@
 #include <vector>
 
 #include "gpu/host/HostKernel.h"
-#include "gpu/ptx/Ptx.h"
+#include "gpu/pack/PackedCode.h"
 
 namespace smalti::gpu {
 
 /// Watches the calls of one kernel in this process; each becomes a folder NUMBER-NAME in `folder`: call.txt,
-/// kernel.ARCHITECTURE.ptx, operandN.bin, resultN.before.bin, resultN.bin. The code is for the oldest architecture and
-/// for the newest. A call has a hidden folder until it is complete; then it takes the first number that is free, since
-/// other processes may use the same folder.
+/// kernel.ARCHITECTURE.ptx and .cubin, operandN.bin, resultN.before.bin, resultN.bin. A call has a hidden folder until
+/// it is complete; then it takes the first number that is free, since other processes may use the same folder.
 class CallFolders : public CallWatcher {
  public:
-  /// Errors are those of compileToPtx.
+  /// Errors are those of packCode.
   static Result<std::shared_ptr<CallFolders>> make(const KernelPackage&, std::string folder, eval::Poison,
                                                    bool checkBlocks);
   Status before(const WatchedCall&) override;
@@ -26,7 +25,8 @@ class CallFolders : public CallWatcher {
 
  private:
   std::string folder_, name_;
-  std::vector<std::pair<std::string, PtxKernel>> codes_;
+  std::vector<PackedCode> codes_;
+  size_t dynamicAxes_ = 0;
 };
 
 }  // namespace smalti::gpu

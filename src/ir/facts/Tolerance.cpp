@@ -27,8 +27,8 @@ mlir::NamedAttribute toleranceAttribute(mlir::MLIRContext* context, Tolerance to
 
 void allow(mlir::Operation& op, Tolerance tolerance) {
   const Tolerance given = toleranceOf(op);
-  const mlir::NamedAttribute made = toleranceAttribute(
-      op.getContext(), {std::max(given.atol, tolerance.atol), std::max(given.rtol, tolerance.rtol)});
+  const mlir::NamedAttribute made =
+      toleranceAttribute(op.getContext(), {std::max(given.atol, tolerance.atol), std::max(given.rtol, tolerance.rtol)});
   op.setAttr(made.getName(), made.getValue());
 }
 

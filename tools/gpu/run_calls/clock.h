@@ -1,0 +1,4 @@
+#pragma once
+
+/* Seconds since some moment. */
+double secondsNow(void);
