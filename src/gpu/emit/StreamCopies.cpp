@@ -374,7 +374,7 @@ void Stream::copyResidents(llvm::BasicBlock* ended) {
 }
 
 /// Waits for the copies that have been started: they write to the memory of the block, which may be that of another one
-/// after its end.
+/// after its end. The computing threads may end early.
 void Stream::waitForStarted() {
   const auto waitForLast = [&](StreamMbarrier kind, const PipelineState& fills, int count) {
     // Stages from the next one on were last filled a round earlier, or never: the phase before the first has ended.
@@ -392,21 +392,19 @@ void Stream::copyAll(Reg first, Reg points, Reg step) {
   copies_ = true;
   beginCopies(first, points, step);
   const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, l_.function); };
-  auto *header = block("item"), *copy = block("chunk"), *ended = block("ended"), *after = block("copied");
+  auto *header = block("item"), *copy = block("chunk"), *after = block("copied");
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   b_.CreateCondBr(get(more_, b_.getInt1Ty()), copy, after);
   b_.SetInsertPoint(copy);
   if (!plan_.residents.empty())
     l_.when(b_.CreateICmpNE(get(filledPoint_, b_.getInt64Ty()), get(point_, b_.getInt64Ty())),
-            [&] { copyResidents(ended); });
-  waitToCopy(mbarrier(StreamMbarrier::free, get(fills_.stage)), get(fills_.parity), ended);
+            [&] { copyResidents(after); });
+  waitToCopy(mbarrier(StreamMbarrier::free, get(fills_.stage)), get(fills_.parity), after);
   copyNext();
   b_.CreateBr(header);
-  b_.SetInsertPoint(ended);
-  waitForStarted();
-  b_.CreateBr(after);
   b_.SetInsertPoint(after);
+  waitForStarted();
   copies_ = false;
 }
 

@@ -178,18 +178,16 @@ bool Block::runThread(int32_t thread) {
   return !trouble_;
 }
 
-/// Runs a warp until it waits for others.
+/// Runs a warp until its next shuffle, or until it waits for others.
 bool Block::runWarp(int32_t warp) {
   bool any = false;
   const int32_t first = warp * kWarp, end = first + static_cast<int32_t>(fibresOf(warp).size());
-  do
-    for (int32_t t = first; t < end; ++t) any |= runThread(t);
-  while (releaseWarp(warp));
-  return any;
+  for (int32_t t = first; t < end; ++t) any |= runThread(t);
+  return releaseWarp(warp) || any;
 }
 
-/// Runs threads until all of them wait. If warps run ahead, the first one that can continue does, as far as the others
-/// permit; all others are then as late as possible.
+/// Runs threads until all of them wait. If warps run ahead, the first one that can continue always does: all others are
+/// then as late as possible.
 void Block::runReady() {
   if (!runsAhead()) {
     for (const int32_t t : order_) runThread(t);
