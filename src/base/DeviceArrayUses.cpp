@@ -6,13 +6,14 @@ void DeviceArray::Uses::read(void* stream, std::set<void*>& earlier) {
   const std::lock_guard lock(mutex_);
   ++count_;
   const bool isFirst = readers_.insert(stream).second;  // later ones come after it, and so after the writer
-  if (isFirst && writer_) earlier.insert(*writer_);
+  if (isFirst && writer_ && *writer_ != stream) earlier.insert(*writer_);
 }
 
 void DeviceArray::Uses::write(void* stream, std::set<void*>& earlier) {
   const std::lock_guard lock(mutex_);
   ++count_;
-  if (writer_) earlier.insert(*writer_);
+  if (writer_ && *writer_ != stream) earlier.insert(*writer_);
+  readers_.erase(stream);
   earlier.merge(readers_);
   readers_.clear();
   writer_ = stream;

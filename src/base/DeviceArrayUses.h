@@ -12,7 +12,8 @@ namespace smalti {
 
 struct DeviceArray::Uses {
  public:
-  /// A launch on `stream` will read the elements: adds the stream that has written them to `earlier`.
+  /// A launch on `stream` will read the elements: adds the stream that has written them to `earlier`,
+  /// unless it is the same.
   void read(void* stream, std::set<void*>& earlier);
   /// The same for a launch that will write them, which comes after those that read them.
   void write(void* stream, std::set<void*>& earlier);

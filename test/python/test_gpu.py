@@ -101,6 +101,14 @@ def test_ptx_is_shown(run):
         assert instruction in done.stdout, instruction
 
 
+def test_mbarriers_are_published_before_copies_of_boxes_use_them(run):
+    """PTX ISA, "Async Proxy": the copies must see the initial values."""
+    shapes = [word for shape in ("1,2,128,64", "1,2,256,64", "1,2,256,64") for word in ("--in", f"bf16[{shape}]")]
+    ptx = run("show", ROOT / "test/data/gpu/attention.mlir", *shapes, "--out-shape", "bf16[1,2,128,64]", "--target", "cuda:h100", "--stage", "ptx").stdout
+    after = ptx[ptx.rindex("mbarrier.init"):]
+    assert "fence.proxy.async" in after[:after.index("bar.sync")], after[:2000]
+
+
 UNARY = ("acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 floor log log10 log1p log2 round roundeven rsqrt sin "
          "sinh sqrt tan tanh trunc absf").split()
 

@@ -140,7 +140,6 @@ class BoundProgram : public DeviceProgram::State {
     for (const DeviceArray& a : inputs) a.uses()->read(stream, earlier);
     for (const DeviceArray& a : results) a.uses()->write(stream, earlier);
     launches_.write(stream, earlier);
-    earlier.erase(stream);
     for (void* other : earlier)
       if (Status ok = gpu::waitOn(gpu_.driver(), other, stream); !ok) return ok;
     return {};

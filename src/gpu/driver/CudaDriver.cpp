@@ -71,7 +71,7 @@ constexpr int kOutOfMemory = 2;
 
 }  // namespace
 
-Status CudaDriver::check(int result, const std::string& what) const {
+Status CudaDriver::check(int result, std::string_view what) const {
   if (result == 0) return {};
   const char* text = nullptr;
   if (functions_.errorText) functions_.errorText(result, &text);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "gpu/Architecture.h"
 #include "smalti/diagnostic.h"
@@ -78,7 +79,7 @@ class CudaDriver {
   int devices() const { return devices_; }
   /// Success for 0. SM7205, which names the failed action and the driver's error; SM7208 if a kernel has faulted, which
   /// loses the GPU.
-  Status check(int result, const std::string& what) const;
+  Status check(int result, std::string_view what) const;
   /// SM7205: the process is a child of the one that started the driver.
   Status usableHere() const;
   /// SM7205: it is older than the PTX of this architecture.

@@ -67,7 +67,7 @@ CurrentGpu::CurrentGpu(const CudaGpu& gpu) : driver_(gpu.driver()) {
     result = call.contextSetCurrent(gpu.context_);
     isChanged_ = result == 0;
   }
-  status_ = driver_.check(result, fmt::format("use GPU {}", gpu.number()));
+  if (result != 0) status_ = driver_.check(result, fmt::format("use GPU {}", gpu.number()));
 }
 
 CurrentGpu::~CurrentGpu() {
