@@ -25,11 +25,11 @@ def test_sm7204_a_ptxas_that_ends_without_a_result(run, tmp_path, text, have):
 
 
 def test_tools_leave_no_files_behind(run, tmp_path):
-    """Their files are in memory: neither an end by Ctrl-C nor a folder for temporary files without room matters."""
-    tool, environment = tool_environment(tmp_path / "tools", "kill -INT $PPID\nsleep 1\n")
+    """Their files are in memory: neither an end by a signal nor a folder for temporary files without room matters."""
+    tool, environment = tool_environment(tmp_path / "tools", "kill -TERM $PPID\nsleep 1\n")
     (tmp_path / "temporary").mkdir()
     done = run("show", CASES / "add_grid_1d", "--target", "cuda:a100", "--stage", "all", env={**environment, "TMPDIR": str(tmp_path / "temporary")})
-    assert done.returncode == -signal.SIGINT and list((tmp_path / "temporary").iterdir()) == []
+    assert done.returncode == -signal.SIGTERM and list((tmp_path / "temporary").iterdir()) == []
     tool.write_text("#!/bin/sh\nprintf code > $4\necho 'Used 7 registers'\n")
     done = run("show", CASES / "add_grid_1d", "--target", "cuda:a100", "--stage", "all", env={**environment, "TMPDIR": "/proc/nowhere"})
     assert done.returncode == 0 and "  7 registers a thread, 0 bytes spilled, 4 bytes of cubin\n" in done.stdout, done.stderr

@@ -63,6 +63,11 @@ int64_t bytesOf(int64_t count, bool depthInner, int64_t perRow) {
   return ProductTile::kRowBytes * (depthInner ? roundUp(count, 8) : roundUp(count, perRow));
 }
 
+void setBytes(ProductTile& t, const ProductShape& s) {
+  t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner, t.depth());
+  t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner, t.depth());
+}
+
 }  // namespace
 
 bool isForTensorCores(DType dtype, const Architecture& architecture) {
@@ -113,9 +118,16 @@ std::optional<ProductTile> tileFor(const ProductShape& s, int threads, const Arc
   else
     planWarps(t, s, threads, covers, grid);
   if (covers && (t.rows() < s.m || t.columns() < s.n || t.sums() > mostSums(threads))) return std::nullopt;
-  t.lhsBytes = bytesOf(t.rows(), s.lhsDepthInner, t.depth());
-  t.rhsBytes = bytesOf(t.columns(), s.rhsDepthInner, t.depth());
-  const int64_t fit = (architecture.sharedBytes - kOtherSharedBytes) / t.stageBytes();
+  const int64_t available = architecture.sharedBytes - kOtherSharedBytes;
+  setBytes(t, s);
+  // Of another tile, two stages should fit.
+  while (!covers && 2 * t.stageBytes() > available && (t.fragmentsM > 1 || t.fragmentsN > 1)) {
+    int64_t& fragments =
+        t.fragmentsN == 1 || (t.fragmentsM > 1 && t.rows() >= t.columns()) ? t.fragmentsM : t.fragmentsN;
+    fragments = (fragments + 1) / 2;
+    setBytes(t, s);
+  }
+  const int64_t fit = available / t.stageBytes();
   t.stages = static_cast<int>(std::min<int64_t>({fit, mostStages, std::max<int64_t>(2, ceilDiv(s.k, t.depth()))}));
   if (t.stages < 2) return std::nullopt;
   return t;

@@ -50,6 +50,18 @@ TEST(ProductTiles, RegisterTilesFit) {
       }
 }
 
+TEST(ProductTiles, TwoStagesOfATileThatNeedNotCoverFit) {
+  for (const char* gpu : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"})
+    for (const bool exact : {false, true})
+      for (const auto& [m, n] : {std::pair{256, 128}, {128, 256}, {512, 512}, {128, 128}}) {
+        const ProductShape shape{.dtype = exact ? DType::f32 : DType::bf16, .exact = exact, .m = m, .n = n, .k = 512};
+        const auto tile = tileFor(shape, threadsForProduct(shape, named(gpu)), named(gpu), false);
+        ASSERT_TRUE(tile) << gpu << " " << m << " × " << n;
+        EXPECT_GE(tile->stages, 2);
+        EXPECT_LE(tile->stages * tile->stageBytes(), named(gpu).sharedBytes);
+      }
+}
+
 TEST(ProductTiles, ExactProductsOfF32AreThreads) {
   const ProductShape shape{.dtype = DType::f32, .exact = true, .m = 128, .n = 128, .k = 64, .rhsDepthInner = false};
   for (const char* gpu : {"sm_80", "sm_90a"}) {
