@@ -10,6 +10,7 @@
 
 #include "driver/term/Style.h"
 #include "eval/FloatFormats.h"
+#include "eval/Shape.h"
 
 namespace smalti::driver {
 namespace {
@@ -124,16 +125,23 @@ Result<Array> filledArray(const ArrayType& type, const std::string& how, uint64_
   auto array = Array::allocate(type);
   if (!array) return array;
   const int width = storage_bytes(type.dtype);
+  const bool isRandom = how == "random", isIota = how == "iota";
+  if (!isRandom && !isIota) {
+    std::byte one[sizeof(double)];
+    eval::elementFromDouble(type.dtype, 1, one);
+    eval::fill(array->data(), one, array->elements(), width);
+    return array;
+  }
   std::mt19937_64 engine(seed);
   std::normal_distribution<double> normal;
   const int64_t limit = countsTo(type.dtype);
   constexpr int64_t kLargestRandomInteger = 7;
   std::uniform_int_distribution<int64_t> integers(0, std::min(limit, kLargestRandomInteger));
   for (int64_t i = 0; i < array->elements(); ++i) {
-    double value = 1;
-    if (how == "iota") value = static_cast<double>(i % (limit + 1));
-    if (how == "random") value = is_float(type.dtype) ? normal(engine) : static_cast<double>(integers(engine));
-    if (type.dtype == DType::f8e8m0fnu && how != "ones") value = std::exp2(value);  // it has positive numbers alone
+    double value = isIota                 ? static_cast<double>(i % (limit + 1))
+                   : is_float(type.dtype) ? normal(engine)
+                                          : static_cast<double>(integers(engine));
+    if (type.dtype == DType::f8e8m0fnu) value = std::exp2(value);  // it has positive numbers alone
     eval::elementFromDouble(type.dtype, value, array->data() + i * width);
   }
   return array;
