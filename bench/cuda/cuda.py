@@ -86,7 +86,7 @@ def rate(instruction, processor):
 
 def loops(sass):
     """The instructions between each label and the branch back to it, without the end of a tile: a part that a branch
-    skips, that multiplies nothing, and that is longer than half of the rest."""
+    skips, that multiplies nothing, and that stores results or is longer than half of the rest."""
     lines, labels = [], {}
     for line in sass.splitlines():
         if m := re.match(r"\s*(\.L_\w+):", line):
@@ -103,7 +103,8 @@ def loops(sass):
         for i, target in targets.items():
             skipped = set(range(i + 1, target))
             multiplies = any(multiply_adds(lines[k][0]) and not (uses_tensor_cores and lines[k][0].startswith("FFMA")) for k in skipped)
-            if begin <= i < target <= end and len(skipped & kept) > len(kept) // 3 and not multiplies:
+            ends = len(skipped & kept) > len(kept) // 3 or any(lines[k][0].startswith("STG") for k in skipped & kept)
+            if begin <= i < target <= end and ends and not multiplies:
                 kept -= skipped
         yield [lines[k][0] for k in sorted(kept)]
 

@@ -125,19 +125,26 @@ class DeviceKernelEmitter final : StreamSource {
   size_t rank() const { return signature().grid.size(); }
   int shared() const { return plan_.grid.sharedAxes; }
 
-  /// Bytes that a step copies to stages, and of the blocks that it copies.
+  /// Bytes that a step copies to stages, and of the blocks that it copies. Products under different conditions are
+  /// those of different steps: the step with the most counts.
   std::pair<int64_t, int64_t> bytesOfStep() const {
-    int64_t copied = 0, ofBlocks = 0;
-    std::set<size_t> blocks;
-    for (const StreamedProduct& p : plan_.stream.products)
-      for (const size_t side : {0, 1}) {
-        copied += p.chunks * p.stagedBytes(side);
-        const StreamedOperand* o = p.operand(side);
-        if (!o || o->resident || !blocks.insert(o->block).second) continue;
-        const mlir::Type block = arguments_.block(o->block).getType();
-        ofBlocks += num_elements(shapeOf(block)) * storage_bytes(elementDType(block));
+    std::pair<int64_t, int64_t> most;
+    for (const StreamedProduct& one : plan_.stream.products) {
+      int64_t copied = 0, ofBlocks = 0;
+      std::set<size_t> blocks;
+      for (const StreamedProduct& p : plan_.stream.products) {
+        if (p.condition && one.condition && p.condition != one.condition) continue;
+        for (const size_t side : {0, 1}) {
+          copied += p.chunks * p.stagedBytes(side);
+          const StreamedOperand* o = p.operand(side);
+          if (!o || o->resident || !blocks.insert(o->block).second) continue;
+          const mlir::Type block = arguments_.block(o->block).getType();
+          ofBlocks += num_elements(shapeOf(block)) * storage_bytes(elementDType(block));
+        }
       }
-    return {copied, ofBlocks};
+      most = std::max(most, {copied, ofBlocks});
+    }
+    return most;
   }
 
   /// The number of points that blocks share.
