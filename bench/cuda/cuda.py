@@ -20,8 +20,8 @@ Kernels without products have a loop over the points of the grid instead:
                    the loop loads and stores, of all multiprocessors: below 1, memory can be the limit
   moved / minimum  bytes that the loop loads and stores, divided by those of the blocks, each once
 
-Rows of sm_90a that say so in LIMITS have limits: no spilled bytes, issue / multiply and issue / memory below 1, copied / blocks and
-moved / minimum at most 1.05. It is an error if one of them exceeds these. Of several choices of blocks, the one is shown for which issue / multiply or
+On sm_90a, products on the tensor cores, grouped ones among them, and kernels without products have limits: no spilled bytes, issue /
+multiply and issue / memory below 1, copied / blocks and moved / minimum at most 1.05. It is an error if one of them exceeds these. Of several choices of blocks, the one is shown for which issue / multiply or
 issue / memory is lowest, without spilled bytes if possible; the loop of attention is shown without the code of the last step, which divides by
 the sums and stores the result.
 """

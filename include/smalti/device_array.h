@@ -56,6 +56,8 @@ class DeviceArray {
   const std::shared_ptr<Uses>& uses() const { return uses_; }
 
  private:
+  static DeviceArray of(Array elements, int gpu);
+
   Array elements_;  ///< data() is an address of the GPU's
   int gpu_ = 0;
   bool read_only_ = false;

@@ -77,7 +77,7 @@ Result<struct stat> openToRead(const std::string& path, Descriptor& file) {
 }
 
 /// Writes and closes; 0 or errno.
-int writeAll(int fd, std::initializer_list<std::string_view> parts) {
+int writeAndClose(int fd, std::initializer_list<std::string_view> parts) {
   int error = 0;
   for (std::string_view bytes : parts)
     while (!error && !bytes.empty()) {
@@ -157,7 +157,7 @@ int replaceFile(const std::string& path, std::initializer_list<std::string_view>
   const std::string temporary = fmt::format("{}.{}.{}.tmp", path, ::getpid(), ++serial);
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (fd < 0) return errno;
-  int error = writeAll(fd, parts);
+  int error = writeAndClose(fd, parts);
   if (!error && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error) ::unlink(temporary.c_str());
   return error;
@@ -174,7 +174,7 @@ Status writeFile(const std::string& path, std::initializer_list<std::string_view
                    .place = {},
                    .need = fmt::format("a reader within {} s", kNobodySeconds),
                    .help = "start the process that reads it first, or write to a file"});
-    error = fd < 0 ? errno : writeAll(fd, parts);
+    error = fd < 0 ? errno : writeAndClose(fd, parts);
   } else {
     error = replaceFile(path, parts);
   }

@@ -163,7 +163,7 @@ Lanes shortExpByTable(llvm::ArrayRef<Lanes> operands) {
 
 /// x log2(e) is rounded once, to 2^-18 at most, and log2(e) itself to less than half of that at -87.
 Lanes approximateExp(Lanes operand, Tolerance allowed) {
-  if (allowed.atol < kShortExponentials.atol || allowed.rtol < kShortExponentials.rtol) return exp(operand);
+  if (!covers(allowed, kShortExponentials)) return exp(operand);
   if (isForNvidia(operand.code())) return exp2OfNvidia(operand * kLog2OfE[0]);
   if (hasWideLanes(operand)) return bySixteen(operand, shortExpByTable);
   const Lanes x = atMost(atLeast(operand, kMinNormalExpArgument), 88.8);

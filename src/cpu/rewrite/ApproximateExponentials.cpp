@@ -64,9 +64,8 @@ bool areRoundedWeights(mlir::Operation& exponential) {
 std::vector<mlir::Operation*> roundedWeights(const KernelPackage& package) {
   std::vector<mlir::Operation*> found;
   package.kernelFunction().walk([&](mlir::Operation* op) {
-    if (!isExponential(*op) || !areRoundedWeights(*op)) return;
-    const Tolerance given = toleranceOf(*op);
-    if (given.atol < kShortExponentials.atol || given.rtol < kShortExponentials.rtol) found.push_back(op);
+    if (isExponential(*op) && areRoundedWeights(*op) && !covers(toleranceOf(*op), kShortExponentials))
+      found.push_back(op);
   });
   return found;
 }

@@ -18,6 +18,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/io/WriteAll.h"
+
 namespace smalti::driver {
 namespace {
 
@@ -52,17 +54,6 @@ void setLimit(int resource, rlim_t value) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
 }
 
-bool writeAll(int fd, const void* data, size_t size) {
-  for (const char* from = static_cast<const char*>(data); size > 0;) {
-    const ssize_t n = ::write(fd, from, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    from += n;
-    size -= static_cast<size_t>(n);
-  }
-  return true;
-}
-
 [[noreturn]] void runChild(int64_t index, int orders, int output, int standardError, const ChildLimits& limits,
                            const std::function<std::string(int64_t)>& work) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -76,7 +67,7 @@ bool writeAll(int fd, const void* data, size_t size) {
   for (;;) {
     const std::string text = work(index);
     const uint64_t size = text.size();
-    if (!writeAll(output, &size, sizeof size) || !writeAll(output, text.data(), text.size())) ::_exit(1);
+    if (!writeAll(output, {reinterpret_cast<const char*>(&size), sizeof size}) || !writeAll(output, text)) ::_exit(1);
     ssize_t n = 0;
     do {
       n = ::read(orders, &index, sizeof index);

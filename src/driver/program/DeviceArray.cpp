@@ -61,12 +61,16 @@ Result<DeviceArray> DeviceArray::copy_of(const Array& host, int gpu) {
   });
 }
 
-DeviceArray DeviceArray::view(ArrayType type, uint64_t address, int gpu, std::shared_ptr<void> owner) {
+DeviceArray DeviceArray::of(Array elements, int gpu) {
   DeviceArray made;
-  made.elements_ = Array::view(std::move(type), reinterpret_cast<void*>(address), std::move(owner));
+  made.elements_ = std::move(elements);
   made.gpu_ = gpu;
   made.uses_ = std::make_shared<Uses>();
   return made;
+}
+
+DeviceArray DeviceArray::view(ArrayType type, uint64_t address, int gpu, std::shared_ptr<void> owner) {
+  return of(Array::view(std::move(type), reinterpret_cast<void*>(address), std::move(owner)), gpu);
 }
 
 Result<Array> DeviceArray::to_host() const {
@@ -118,11 +122,7 @@ Result<DeviceArray> DeviceArray::from_dlpack(dlpack::ManagedTensor* tensor) {
   if (!tensor) return fail(noTensor());
   auto made = taken(tensor);
   if (!made) return fail(std::move(made.error()));
-  DeviceArray array;
-  array.elements_ = std::move(made->first);
-  array.gpu_ = made->second;
-  array.uses_ = std::make_shared<Uses>();
-  return array;
+  return of(std::move(made->first), made->second);
 }
 
 Result<DeviceArray> DeviceArray::from_dlpack(dlpack::VersionedTensor* tensor) {
@@ -134,10 +134,7 @@ Result<DeviceArray> DeviceArray::from_dlpack(dlpack::VersionedTensor* tensor) {
   const bool isReadOnly = (tensor->flags & dlpack::kReadOnly) != 0;
   auto made = taken(tensor);
   if (!made) return fail(std::move(made.error()));
-  DeviceArray array;
-  array.elements_ = std::move(made->first);
-  array.gpu_ = made->second;
-  array.uses_ = std::make_shared<Uses>();
+  DeviceArray array = of(std::move(made->first), made->second);
   array.read_only_ = isReadOnly;
   return array;
 }

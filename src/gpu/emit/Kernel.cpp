@@ -1,7 +1,5 @@
 #include "gpu/emit/Kernel.h"
 
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -104,7 +102,8 @@ class DeviceKernelEmitter final : StreamSource {
     k.stages = plan_.stream.stages;
     k.stageBytes = plan_.stream.stageBytes;
     k.residentBytes = plan_.stream.residentBytes;
-    std::tie(k.copiedBytes, k.blockBytes) = bytesOfStep();
+    k.copiedBytes = plan_.stream.copiedBytes;
+    k.blockBytes = plan_.stream.blockBytes;
     k.turns = plan_.stream.turns;
     k.sharedBytes = plan_.stageBytes + l_.sharedUsed();
     k.workspaceBytes = l_.workspaceUsed();
@@ -124,28 +123,6 @@ class DeviceKernelEmitter final : StreamSource {
   const KernelSignature& signature() const { return package_.signature; }
   size_t rank() const { return signature().grid.size(); }
   int shared() const { return plan_.grid.sharedAxes; }
-
-  /// Bytes that a step copies to stages, and of the blocks that it copies. Products under different conditions are
-  /// those of different steps: the step with the most counts.
-  std::pair<int64_t, int64_t> bytesOfStep() const {
-    std::pair<int64_t, int64_t> most;
-    for (const StreamedProduct& one : plan_.stream.products) {
-      int64_t copied = 0, ofBlocks = 0;
-      std::set<size_t> blocks;
-      for (const StreamedProduct& p : plan_.stream.products) {
-        if (p.condition && one.condition && p.condition != one.condition) continue;
-        for (const size_t side : {0, 1}) {
-          copied += p.chunks * p.stagedBytes(side);
-          const StreamedOperand* o = p.operand(side);
-          if (!o || o->resident || !blocks.insert(o->block).second) continue;
-          const mlir::Type block = arguments_.block(o->block).getType();
-          ofBlocks += num_elements(shapeOf(block)) * storage_bytes(elementDType(block));
-        }
-      }
-      most = std::max(most, {copied, ofBlocks});
-    }
-    return most;
-  }
 
   /// The number of points that blocks share.
   Reg numPoints() {

@@ -5,6 +5,19 @@
 namespace smalti::gpu {
 namespace {
 
+/// The offset in bytes (i32), from where the operand begins in the stage, of the 16-byte vector number `vector` along
+/// the inner dimension at index `row` of the other.
+Reg stagedPlace(GpuLowering& l, const StagedOperand& o, Reg row, Reg vector) {
+  Builder& b = l.b;
+  const auto number = [&](int64_t i) { return b.getInt32(static_cast<uint32_t>(i)); };
+  constexpr int64_t kVectors = ProductTile::kRowBytes / StagedOperand::kCopyBytes;  // of a row
+  Reg matrix = b.CreateUDiv(vector, number(kVectors)), column = b.CreateURem(vector, number(kVectors));
+  Reg where = b.CreateAdd(b.CreateMul(matrix, number(o.rows() * ProductTile::kRowBytes)),
+                          b.CreateMul(row, number(ProductTile::kRowBytes)));
+  Reg mixed = b.CreateXor(column, b.CreateURem(row, number(8)));
+  return b.CreateAdd(where, b.CreateMul(mixed, number(StagedOperand::kCopyBytes)));
+}
+
 class Staging {
  public:
   Staging(GpuLowering& l, const StagedOperand& o, Reg to, Reg firstSide, Reg firstDepth)
@@ -132,17 +145,6 @@ void computeAlignment(GpuLowering& l, StagedOperand& o, bool inShared) {
 
 void stageChunk(GpuLowering& l, const StagedOperand& o, Reg to, Reg firstSide, Reg firstDepth) {
   Staging(l, o, to, firstSide, firstDepth).run();
-}
-
-Reg stagedPlace(GpuLowering& l, const StagedOperand& o, Reg row, Reg vector) {
-  Builder& b = l.b;
-  const auto number = [&](int64_t i) { return b.getInt32(static_cast<uint32_t>(i)); };
-  constexpr int64_t kVectors = ProductTile::kRowBytes / StagedOperand::kCopyBytes;  // of a row
-  Reg matrix = b.CreateUDiv(vector, number(kVectors)), column = b.CreateURem(vector, number(kVectors));
-  Reg where = b.CreateAdd(b.CreateMul(matrix, number(o.rows() * ProductTile::kRowBytes)),
-                          b.CreateMul(row, number(ProductTile::kRowBytes)));
-  Reg mixed = b.CreateXor(column, b.CreateURem(row, number(8)));
-  return b.CreateAdd(where, b.CreateMul(mixed, number(StagedOperand::kCopyBytes)));
 }
 
 }  // namespace smalti::gpu

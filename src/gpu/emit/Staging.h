@@ -41,8 +41,5 @@ void computeAlignment(GpuLowering&, StagedOperand&, bool inShared);
 /// All threads copy a chunk of the depth to a stage; elements outside the operand are 0. Copies are complete after
 /// Primitives::waitForCopies.
 void stageChunk(GpuLowering&, const StagedOperand&, Reg to, Reg firstSide, Reg firstDepth);
-/// The offset in bytes (i32), from where the operand begins in the stage, of the 16-byte vector number `vector` along
-/// the inner dimension at index `row` of the other.
-Reg stagedPlace(GpuLowering&, const StagedOperand&, Reg row, Reg vector);
 
 }  // namespace smalti::gpu

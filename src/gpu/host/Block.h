@@ -130,8 +130,8 @@ class Block {
   void shuffleOrder();
   bool releaseWarp(int32_t warp);
   bool releaseWarps();
-  bool releaseYielded();
-  bool releaseMbarriers(bool all);
+  bool release(FibreState why, const std::function<bool(const Fibre&)>& which = {});
+  bool releaseMbarriers();
   bool releaseBarriers();
   bool completeBox();
   void complete(const PendingBox&);

@@ -193,33 +193,34 @@ void Block::runReady() {
     for (const int32_t t : order_) runThread(t);
     return;
   }
-  while (std::ranges::any_of(warps_, [&](int32_t warp) { return runWarp(warp); })) releaseMbarriers(false);
+  while (std::ranges::any_of(warps_, [&](int32_t warp) { return runWarp(warp); })) releaseMbarriers();
 }
 
-/// `all`: also fibres whose phase has not ended, which test it again.
-bool Block::releaseMbarriers(bool all) {
+/// Lets the fibres continue that wait for this, or some of them.
+bool Block::release(FibreState why, const std::function<bool(const Fibre&)>& which) {
   bool any = false;
   for (Fibre& f : fibres_)
-    if (f.state == FibreState::atMbarrier && (all || f.mbarrier->parity != f.parity)) {
+    if (f.state == why && (!which || which(f))) {
       f.state = FibreState::ready;
       any = true;
     }
   return any;
 }
 
+/// Those whose phase has ended.
+bool Block::releaseMbarriers() {
+  return release(FibreState::atMbarrier, [](const Fibre& f) { return f.mbarrier->parity != f.parity; });
+}
+
 bool Block::releaseBarriers() {
   const auto first = std::ranges::find(fibres_, FibreState::atBarrier, &Fibre::state);
   if (first == fibres_.end()) return false;
-  const auto together = [&](const Fibre& f) {
-    return f.state == FibreState::atBarrier && f.site == first->site && f.expected == first->expected;
-  };
-  if (std::ranges::count_if(fibres_, together) != first->expected) return false;
+  const int32_t site = first->site, expected = first->expected;
+  const auto isThere = [&](const Fibre& f) { return f.site == site && f.expected == expected; };
+  const auto waits = [&](const Fibre& f) { return f.state == FibreState::atBarrier && isThere(f); };
+  if (std::ranges::count_if(fibres_, waits) != expected) return false;
   if (launch_.seed != 0) shuffleOrder();
-  std::vector<Fibre*> released;
-  for (Fibre& f : fibres_)
-    if (together(f)) released.push_back(&f);
-  for (Fibre* f : released) f->state = FibreState::ready;
-  return true;
+  return release(FibreState::atBarrier, isThere);
 }
 
 void Block::complete(const PendingBox& box) {
@@ -252,17 +253,6 @@ void Block::complete(const PendingBox& box) {
     mbarrier->bytes -= kCopyBytes * vectors;
     mbarrier->endPhaseIfComplete();
   }
-}
-
-/// Products in flight are delayed until no fibre can continue without them, and no copy is in flight.
-bool Block::releaseYielded() {
-  bool any = false;
-  for (Fibre& f : fibres_)
-    if (f.state == FibreState::yielded) {
-      f.state = FibreState::ready;
-      any = true;
-    }
-  return any;
 }
 
 /// Copies are delayed as long as possible: until no fibre can continue without them.
@@ -300,20 +290,20 @@ std::optional<std::string> Block::run() {
     runReady();
     if (trouble_) return trouble_;
     if (count(FibreState::done) == all) return inFlight();
-    if (releaseWarps() || releaseMbarriers(false) || releaseBarriers()) continue;
+    if (releaseWarps() || releaseMbarriers() || releaseBarriers()) continue;
     // A fibre that waits for an mbarrier may find that others have ended.
-    if (count(FibreState::done) > ended && releaseMbarriers(true)) {
+    if (count(FibreState::done) > ended && release(FibreState::atMbarrier)) {
       ended = count(FibreState::done);
       continue;
     }
-    if (completeBox() || releaseYielded()) continue;
+    // Products in flight end when no copy is in flight, either.
+    if (completeBox() || release(FibreState::yielded)) continue;
     const ptrdiff_t looking = count(FibreState::looking), atMbarriers = count(FibreState::atMbarrier);
     if (looking > 0 && looking + atMbarriers + count(FibreState::done) == all) {
       // The flag is the same for all threads until all of them test it again.
       if (launch_.stop) stopped_ = launch_.stop->load(std::memory_order_relaxed);
       if (launch_.seed != 0) shuffleOrder();
-      for (Fibre& f : fibres_)
-        if (f.state == FibreState::looking) f.state = FibreState::ready;
+      release(FibreState::looking);
       continue;
     }
     return waiting();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <ranges>
 
 #include "eval/FloatFormats.h"
 #include "gpu/host/Block.h"
@@ -140,10 +141,6 @@ void complete(const PendingProduct& p, int32_t thread) {
     complete<float>(p, thread);
 }
 
-}  // namespace
-
-namespace {
-
 std::span<const std::byte> sumsOf(const PendingProduct& p) {
   constexpr int64_t kSumBytes = 4;
   return {static_cast<const std::byte*>(p.sums), static_cast<size_t>(kSumBytes * p.product.columns / 2)};
@@ -216,14 +213,11 @@ void hostGroupWait(int32_t groups) {
   Fibre& f = running->fibre();
   f.isFenced = false;
   const auto mayRemain = static_cast<size_t>(groups) + 1;
-  const auto isBusy = [&] {
-    return f.products.size() > mayRemain &&
-           std::any_of(f.products.begin(), f.products.end() - static_cast<ptrdiff_t>(mayRemain),
-                       [](const auto& group) { return !group.empty(); });
-  };
-  if (isBusy()) running->wait(FibreState::yielded);
-  for (; f.products.size() > mayRemain; f.products.pop_front())
-    for (const PendingProduct& p : f.products.front()) finish(p);
+  const size_t ends = f.products.size() > mayRemain ? f.products.size() - mayRemain : 0;
+  const auto ending = std::views::take(f.products, static_cast<ptrdiff_t>(ends));
+  if (!std::ranges::all_of(ending, &std::vector<PendingProduct>::empty)) running->wait(FibreState::yielded);
+  for (const auto& group : ending) std::ranges::for_each(group, finish);
+  f.products.erase(f.products.begin(), f.products.begin() + static_cast<ptrdiff_t>(ends));
 }
 
 }  // namespace smalti::gpu

@@ -63,8 +63,8 @@ std::optional<Tolerance> allowed(mlir::Operation& op, RoundedResults& rounded) {
   const bool isShort =
       t == DType::f32 ? rounded.areRounded(result) : t == DType::bf16 || (t == DType::f16 && !isQuotient);
   if (!isShort) return std::nullopt;
-  const Tolerance wanted = isQuotient ? kShortDivisions : kShortExponentials, given = toleranceOf(op);
-  return given.atol >= wanted.atol && given.rtol >= wanted.rtol ? std::nullopt : std::optional(wanted);
+  const Tolerance wanted = isQuotient ? kShortDivisions : kShortExponentials;
+  return covers(toleranceOf(op), wanted) ? std::nullopt : std::optional(wanted);
 }
 
 std::vector<std::pair<mlir::Operation*, Tolerance>> shortened(const KernelPackage& package) {

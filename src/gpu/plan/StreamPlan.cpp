@@ -1,6 +1,7 @@
 #include "gpu/plan/StreamPlan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "gpu/device/Primitives.h"
 #include "ir/KernelArguments.h"
@@ -88,6 +89,25 @@ class StreamPlanner {
     for (size_t d = 0; d < map.coordinates().size(); ++d)
       if (map.coordinates()[d].axes[last]) o.alongLastAxis.push_back(d);
     return true;
+  }
+
+  /// Sets StreamPlan::copiedBytes and blockBytes.
+  void countBytes(StreamPlan& plan) const {
+    for (const StreamedProduct& one : plan.products) {
+      int64_t copied = 0, ofBlocks = 0;
+      std::set<size_t> blocks;
+      for (const StreamedProduct& p : plan.products) {
+        if (p.condition && one.condition && p.condition != one.condition) continue;
+        for (const size_t side : {0, 1}) {
+          copied += p.chunks * p.stagedBytes(side);
+          const StreamedOperand* o = p.operand(side);
+          if (!o || o->resident || !blocks.insert(o->block).second) continue;
+          const mlir::Type block = arguments_.block(o->block).getType();
+          ofBlocks += num_elements(shapeOf(block)) * storage_bytes(elementDType(block));
+        }
+      }
+      if (copied > plan.copiedBytes) plan.copiedBytes = copied, plan.blockBytes = ofBlocks;
+    }
   }
 
   /// Plans the tensor maps. False: not all operands can be copied as boxes.
@@ -319,6 +339,7 @@ StreamPlan planStream(const KernelPackage& package, const RegisterPlan& register
     planStages(plan, architecture, others, params);
   }
   if (plan.stages < 2) return {};
+  planner.countBytes(plan);
   if (params.turns.value_or(true)) plan.turns = turnsOf(plan, registers);
   const StreamedProduct& first = plan.products.front();
   plan.pendingAcrossSteps = plan.usesTma && plan.products.size() == 1 && first.tile.unit == ProductUnit::warpGroups &&

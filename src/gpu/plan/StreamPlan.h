@@ -72,6 +72,9 @@ struct StreamPlan {
   std::vector<TensorMap> maps;
   std::vector<ResidentOperand> residents;
   int64_t residentBytes = 0;  ///< bytes of a buffer of residents
+  /// Bytes that a step copies to stages, and of the blocks that it copies. Products under different conditions are
+  /// those of different steps: the step with the most counts.
+  int64_t copiedBytes = 0, blockBytes = 0;
   /// From one step to the next along the last grid axis, blocks only move by their size, in
   /// StreamedOperand::alongLastAxis.
   bool stepsAlongLastAxis = false;

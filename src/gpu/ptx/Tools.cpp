@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/io/WriteAll.h"
 #include "base/process/PythonPackages.h"
 #include "llvm/Support/Program.h"
 
@@ -45,15 +45,7 @@ int64_t numberBefore(std::string_view text, std::string_view label) {
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view content = {}) : fd_(::memfd_create("smalti_tool", 0)) {
-    while (fd_ >= 0 && !content.empty()) {
-      const ssize_t n = ::write(fd_, content.data(), content.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        ::close(std::exchange(fd_, -1));
-        return;
-      }
-      content.remove_prefix(static_cast<size_t>(n));
-    }
+    if (fd_ >= 0 && !writeAll(fd_, content)) ::close(std::exchange(fd_, -1));
   }
   ~MemoryFile() {
     if (fd_ >= 0) ::close(fd_);

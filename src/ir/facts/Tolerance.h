@@ -14,6 +14,11 @@ inline constexpr Tolerance kShortExponentials{.atol = 0x1p-124, .rtol = 0x1p-17}
 /// With this one, code for divisions of f32 is shorter on some processors.
 inline constexpr Tolerance kShortDivisions{.atol = 0, .rtol = 0x1p-22};
 
+/// Whether what is allowed is at least what is needed.
+constexpr bool covers(const Tolerance& allowed, const Tolerance& needed) {
+  return allowed.atol >= needed.atol && allowed.rtol >= needed.rtol;
+}
+
 /// None, or no pair of finite numbers from 0: the op is exact.
 Tolerance toleranceOf(mlir::Operation&);
 mlir::NamedAttribute toleranceAttribute(mlir::MLIRContext*, Tolerance);

@@ -48,8 +48,14 @@ struct Operands {
   void fill(float value) const { std::fill_n(left, 2 * 64 * 64, eval::f32ToBf16(value)); }
 };
 
-/// The first sum of a product whose operands are 1; `other` is executed by another warp as soon as the group has
-/// signalled, which `signalsEarly` before it has waited.
+void issueProduct(const Operands& o, float* sums) {
+  hostGroupBegin();
+  hostGroupMma(sums, o.left, o.right, true, kProduct);
+  hostGroupCommit();
+}
+
+/// The first sum of a product whose operands are 1; another warp writes to them as soon as the group has signalled,
+/// with `signalsEarly` before it has waited.
 float sumOf(uint64_t seed, bool signalsEarly) {
   float first = 0;
   uint64_t signal = 0;
@@ -66,9 +72,7 @@ float sumOf(uint64_t seed, bool signalsEarly) {
       return o.fill(3);
     }
     float sums[kColumns / 2] = {};
-    hostGroupBegin();
-    hostGroupMma(sums, o.left, o.right, true, kProduct);
-    hostGroupCommit();
+    issueProduct(o, sums);
     if (signalsEarly) hostMbarrierArrive(&signal);
     hostGroupWait(0);
     if (!signalsEarly) hostMbarrierArrive(&signal);
@@ -93,9 +97,7 @@ TEST(InFlight, SomeSeedsReadOperandsAtOnce) {
       if (hostThread() == 0) o.fill(1);
       hostBarrier(0);
       float sums[kColumns / 2] = {};
-      hostGroupBegin();
-      hostGroupMma(sums, o.left, o.right, true, kProduct);
-      hostGroupCommit();
+      issueProduct(o, sums);
       hostBarrier(1);
       if (hostThread() == 0) o.fill(3);
       hostBarrier(2);
@@ -149,9 +151,7 @@ TEST(InFlight, CopiesOfThreadsNeedAFenceBeforeProducts) {
       if (publishes) hostPublish();
       hostBarrier(0);
       float sums[kColumns / 2] = {};
-      hostGroupBegin();
-      hostGroupMma(sums, o.left, o.right, true, kProduct);
-      hostGroupCommit();
+      issueProduct(o, sums);
       hostGroupWait(0);
       EXPECT_EQ(sums[0], 16);
     });
@@ -164,9 +164,7 @@ TEST(InFlight, NothingIsInFlightAtTheEnd) {
   const auto trouble = runBlock({.threads = kGroup, .sharedBytes = Operands::kBytes}, [] {
     const Operands o;
     static float sums[kGroup][kColumns / 2];
-    hostGroupBegin();
-    hostGroupMma(sums[hostThread()], o.left, o.right, true, kProduct);
-    hostGroupCommit();
+    issueProduct(o, sums[hostThread()]);
   });
   EXPECT_EQ(trouble, "products of warp groups are in flight at the end");
 }

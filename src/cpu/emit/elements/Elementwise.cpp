@@ -58,7 +58,7 @@ Reg fdiv(Builder& b, Reg x, Reg y) {
 }
 
 Reg divf(const ElementOp& e) {
-  const bool isShort = toleranceOf(e.op).rtol >= kShortDivisions.rtol && isForNvidia(e.b) &&
+  const bool isShort = covers(toleranceOf(e.op), kShortDivisions) && isForNvidia(e.b) &&
                        e.operands[0]->getType()->isFloatTy() && !llvm::isa<llvm::Constant>(e.operands[1]);
   return isShort ? roundTo(e.b, e.out, quotientOfNvidia(e.b, e.operands[0], e.operands[1])) : floatBinary<fdiv>(e);
 }
